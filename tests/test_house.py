@@ -14,10 +14,10 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "forearm"
 # The order of docs/architecture.md: a room imports from itself and from those before it.
 ROOMS = (
-    "errors", "portable", "spatial", "values", "tables", "palette", "symbols", "reading", "logs", "arm",
-    "model", "drives", "kinematics", "dynamics", "reduction", "checking", "parts", "files", "counting",
-    "codegen", "kernels", "trajectories", "simulation", "interpreter", "schedules", "control", "reproduce",
-    "plots", "benchmarks", "cli",
+    "errors", "portable", "spatial", "values", "tables", "palette", "pages", "progress", "symbols",
+    "reading", "logs", "arm", "model", "drives", "kinematics", "dynamics", "reduction", "checking",
+    "parts", "files", "counting", "codegen", "kernels", "trajectories", "simulation", "interpreter",
+    "schedules", "control", "reproduce", "plots", "benchmarks", "cli",
 )  # fmt: skip
 # Reached when called, not when imported: the methods of Arm and of Simulation that users expect on them.
 DEFERRED_EXCEPTIONS = {

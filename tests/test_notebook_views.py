@@ -36,6 +36,7 @@ class Read(HTMLParser):
         self.open: list[str] = []
         self.tables: list[list[list[str]]] = []
         self.lines: list[str] = []
+        self.captions: list[str] = []
         self.feed(shown if isinstance(shown, str) else shown._repr_html_())
         self.close()
         assert self.open == []
@@ -60,6 +61,8 @@ class Read(HTMLParser):
             self.tables[-1][-1][-1] += data
         if self.open and self.open[-1] == "p":
             self.lines[-1] += data
+        if self.open and self.open[-1] == "caption":
+            self.captions.append(data)
 
 
 @pytest.fixture(scope="module")
@@ -99,12 +102,15 @@ def test_table_without_rows_is_a_header() -> None:
 @pytest.mark.parametrize("k", range(len(every_kind(7))))
 def test_arm_shows_every_joint_and_link(k: int) -> None:
     arm = every_kind(7)[k]
-    joints, links = Read(arm).tables
+    joints, links, *drives = Read(arm).tables
     assert [row[0] for row in joints[1:]] == [j.name for j in arm.tree]
-    assert [row[4] for row in joints[1:]] == [j.child for j in arm.tree]
     assert [row[0] for row in links[1:]] == [link.name for link in arm.links]
     assert [float(row[1]) for row in links[1:]] == pytest.approx([link.mass for link in arm.links], rel=SHOWN)
-    for joint, (_, kind, low, high, _, drive) in zip(arm.tree, joints[1:], strict=True):
+    driven = [j for j in arm.tree if j.has_drive]
+    assert [row[0] for table in drives for row in table[1:]] == [j.name for j in driven]
+    for joint, row in zip(driven, drives[0][1:] if drives else (), strict=True):
+        assert (row[1] == "-") == (joint.motor is None)
+    for joint, (_, kind, *_, low, high) in zip(arm.tree, joints[1:], strict=True):
         assert kind.startswith(joint.kind)
         assert joint.mimic is None or joint.mimic.joint in kind
         for shown, limit in zip((low, high), joint.limits, strict=True):
@@ -116,8 +122,6 @@ def test_arm_shows_every_joint_and_link(k: int) -> None:
                 assert float(value) == pytest.approx(
                     np.degrees(limit) if unit == "deg" else limit, rel=SHOWN, abs=1e-9
                 )
-        assert (drive == "-") == (not joint.has_drive)
-        assert ("motor" in drive) == (joint.motor is not None)
 
 
 def test_names_of_an_arm_stay_text(arm: fa.Arm) -> None:
@@ -181,15 +185,16 @@ def test_plan_shows_peaks_and_warnings(arm: fa.Arm) -> None:
     )
     read = Read(dataclasses.replace(made, notes=(HOSTILE,)))
     (rows,) = read.tables
-    for i, (name, start, end, *peaks, unit) in enumerate(rows[1:]):
+    for i, (name, start, end, *peaks, has, unit) in enumerate(rows[1:]):
         assert name == arm.joints[i].name
         assert [float(start), float(end)] == pytest.approx([made.q[0, i], made.q[-1, i]], rel=SHOWN)
         assert [float(x) for x in peaks] == pytest.approx(
             [np.abs(x[:, i]).max() for x in (made.qd, made.qdd, made.tau)], rel=SHOWN
         )
-        assert unit == ("rad" if arm.joints[i].kind == "revolute" else "m")
-    assert f"{made.duration:.4g} s" in read.lines[0]
-    assert HOSTILE in read.lines[1:]
+        assert (has == "-") == (arm.joints[i].max_effort is None)
+        assert unit == ("rad, N m" if arm.joints[i].kind == "revolute" else "m, N")
+    assert f"{made.duration:.6g} s" in read.captions[0]
+    assert HOSTILE in read.lines
 
 
 @pytest.mark.slow
@@ -210,16 +215,17 @@ def test_comparison_shows_its_rows(arm: fa.Arm) -> None:
     lost = dataclasses.replace(row, name="pid", hand_rms=np.nan, message="")
     read = Read(Comparison(arm, 2.0, 1e-3, 20.0, 0.5, (1.0, 1.0, 1.0), (), (row, lost)))
     (rows,) = read.tables
-    assert rows[1] == ["pd", "12", "0.0125", "2.1", "4.3", "6.7", "3.5", HOSTILE]
-    assert rows[2][3] == "nan"
-    assert "0.5 kg" in read.lines[0]
+    assert rows[1] == ["pd", "12", "12", "0.013", "2.1", "4.3", "6.7", "3.5", "-"]
+    assert rows[2][4] == "nan"
+    assert "0.5 kg" in read.lines[1]
+    assert f"pd: {HOSTILE}." in read.lines
     assert "img" not in read.tags
 
 
 def test_nothing_of_it_is_imported_with_the_package() -> None:
     code = (
         "import sys; before = set(sys.modules); import forearm; print([m for m in ('html.entities', "
-        "'forearm.arm.notebook', 'matplotlib') if m in set(sys.modules) - before])"
+        "'forearm.arm.text', 'matplotlib') if m in set(sys.modules) - before])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

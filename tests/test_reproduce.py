@@ -77,7 +77,7 @@ def test_command_prints_and_gives_json(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_verdicts_are_counted_by_document_and_together() -> None:
     results = [*reproduced("swartz"), *reproduced("silver")]
-    *_, swartz, silver, together = (line.split() for line in summary(results).splitlines())
+    *_, swartz, silver, together = (line.split() for line in summary(results).text().splitlines())
     assert [swartz[0], silver[0], together[0]] == ["Swartz", "Silver", "together"]
     assert all(
         int(a) + int(b) == int(c) for a, b, c in zip(swartz[1:], silver[1:], together[1:], strict=True)
@@ -87,6 +87,6 @@ def test_verdicts_are_counted_by_document_and_together() -> None:
 
 def test_unknown_document_gets_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "swarz"]) == 2
-    assert "did you mean 'swartz'" in capsys.readouterr().err
+    assert "did you mean 'swartz'" in " ".join(capsys.readouterr().err.split())
     with pytest.raises(fa.NameNotFound):
         catalogue("nobody")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forearm.tables import NARROWEST, NARROWEST_NAME, filled, text_table
+from forearm.tables import NARROWEST, NARROWEST_NAME, Report, filled, text_table
 
 LONG = "a name of some length that tells rows apart"
 
@@ -33,3 +33,16 @@ def test_the_first_column_keeps_its_width_where_there_is_room() -> None:
     lines = text_table(["name", "words"], [[LONG, "x" * 50]], 60).splitlines()
     assert lines[2].startswith(LONG[: NARROWEST_NAME - 1])
     assert len(lines[2]) <= 60
+
+
+def test_a_report_is_the_same_in_a_terminal_and_in_a_notebook() -> None:
+    inner = Report(before=["a word that is long"], under="  ")
+    report = Report(["joint", "q"], [["a<b", "1.5"]], "Where", ["before"], ["", "after"], [inner, Report()])
+    assert report.text() == "before\nWhere\njoint    q\n-----  ---\na<b    1.5\nafter\n\na word that is long"
+    assert report.text(12).endswith("\n\na word that\n  is long")
+    html = report.html()
+    assert html.index("<p>before</p>") < html.index("<caption") < html.index("a&lt;b") < html.index("after")
+    assert html.endswith("<p>a word that is long</p>")
+    assert "<p></p>" not in html
+    assert Report(title="alone").html() == "<p>alone</p>"
+    assert Report().text() == Report().html() == ""

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from forearm.errors import ForearmError, InputError, ModelError, located
-from forearm.values import LARGEST, as_floats, as_pose, check_number, is_number
+from forearm.errors import ForearmError, InputError, ModelError, NameNotFound, located
+from forearm.values import LARGEST, as_floats, as_pose, check_choice, check_number, chosen, is_number
 
 NUMBERS = [
     0,
@@ -114,3 +114,32 @@ def test_an_error_from_inside_says_where_once(kind: type[ForearmError]) -> None:
         fail("axis: must not be 0")
     with pytest.raises(kind, match=r"^arm\.toml, line 3: wrong$"):
         fail("arm.toml, line 3: wrong")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("lineer", "spline: expected one of linear, cubic, got 'lineer'; did you mean 'linear'?"),
+        ("CUBIC", "spline: expected one of linear, cubic, got 'CUBIC'; did you mean 'cubic'?"),
+        ("akima", "spline: expected one of linear, cubic, got 'akima'."),
+        (3, "spline: expected one of linear, cubic, got 3."),
+        (["linear"], "spline: expected one of linear, cubic, got ['linear']."),
+    ],
+)
+def test_a_name_that_is_none_of_those_there_are(value: Any, said: str) -> None:
+    table = {"linear": 1, "cubic": 3}
+    for ask in (lambda: check_choice(value, tuple(table), "spline"), lambda: chosen(table, value, "spline")):
+        with pytest.raises(InputError) as caught:
+            ask()
+        assert type(caught.value) is NameNotFound
+        assert str(caught.value) == said
+
+
+def test_a_name_among_those_there_are() -> None:
+    table = {"linear": 1, "cubic": 3}
+    assert [chosen(table, name, "spline") for name in table] == [1, 3]
+    assert check_choice("cubic", table, "spline") == "cubic"
+    with pytest.raises(NameNotFound, match=r"^spline: there are none to choose from, got 'cubic'"):
+        check_choice("cubic", (), "spline")
+    with pytest.raises(NameNotFound, match=r"expected one of name0, .*, name29, \.\.\., got 'x'"):
+        check_choice("x", [f"name{i}" for i in range(40)], "spline")

@@ -13,6 +13,7 @@ from itertools import islice
 
 # Bounds on what a message compares and shows, so that a hostile file cannot make it slow or long.
 MAX_COMPARED = 1000
+MAX_LISTED = 30
 MAX_SHOWN = 60
 
 
@@ -34,7 +35,7 @@ class OutOfMemory(ForearmError, MemoryError):
     """No memory for machine code, for LLVM or for a thread: a limit of this process or of the system."""
 
 
-class NameNotFound(ForearmError):
+class NameNotFound(InputError):
     """A name that is not among those there are."""
 
 
@@ -79,19 +80,34 @@ def located(where: str, file: str | None = None) -> Iterator[None]:
 
 def suggest(name: str, known: Iterable[str]) -> str:
     """The end of a sentence: the nearest known names, or all of them when few."""
-    names = [
-        shown if len(shown) <= MAX_SHOWN else shown[: MAX_SHOWN - 3] + "..."
-        for shown in islice(known, MAX_COMPARED)
+    names = _shown(known)
+    return _near(name, names) or (f"there are: {_listed(names)}." if names else "there are none.")
+
+
+def not_among(value: object, known: Iterable[str]) -> str:
+    """A sentence on a name that is none of those there are, with the nearest of them."""
+    names = _shown(known)
+    near = _near(value, names) if isinstance(value, str) else ""
+    wanted = f"expected one of {_listed(names)}" if names else "there are none to choose from"
+    return f"{wanted}, got {shorten(value)}" + (f"; {near}" if near else ".")
+
+
+def _shown(known: Iterable[str]) -> list[str]:
+    return [
+        name if len(name) <= MAX_SHOWN else name[: MAX_SHOWN - 3] + "..."
+        for name in islice(known, MAX_COMPARED)
     ]
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:MAX_LISTED]) + (", ..." if len(names) > MAX_LISTED else "")
+
+
+def _near(name: str, names: list[str]) -> str:
     # capitals are mistaken more often than letters
     by_lower = {shown.lower(): shown for shown in reversed(names)}
     near = get_close_matches(name[:MAX_SHOWN].lower(), by_lower, n=3, cutoff=0.6)
-    if near:
-        return "did you mean " + " or ".join(repr(by_lower[n]) for n in near) + "?"
-    if not names:
-        return "there are none."
-    shown = ", ".join(names[:30])
-    return f"there are: {shown}{', ...' if len(names) > 30 else ''}."
+    return "did you mean " + " or ".join(repr(by_lower[n]) for n in near) + "?" if near else ""
 
 
 def current_name(name: str, renamed: Mapping[str, str], module: str) -> str:

@@ -5,6 +5,7 @@ and HTML for notebooks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 GAP = 2
 NARROWEST = 12  # what a column of words may be cut to
@@ -84,7 +85,44 @@ def html_lines(lines: Iterable[str]) -> str:
     """Sentences as HTML paragraphs, escaped."""
     from html import escape
 
-    return "\n".join(f"<p>{escape(line)}</p>" for line in lines)
+    return "\n".join(f"<p>{escape(line)}</p>" for line in lines if line)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a result or a command says: lines, a table under its title, more lines, and parts like it.
+
+    The same for a terminal and for a notebook. Where a line is broken it goes on behind `under`.
+    """
+
+    header: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    title: str = ""
+    before: Sequence[str] = ()
+    after: Sequence[str] = ()
+    parts: Sequence[Report] = ()
+    under: str = ""
+
+    def text(self, width: int | None = None) -> str:
+        """For a terminal of this width; a blank line stands between parts."""
+        above, below = (
+            [filled(line, width, self.under) for line in lines if line]
+            for lines in ((*self.before, self.title), self.after)
+        )
+        table = [text_table(self.header, self.rows, width)] if self.header else []
+        own = "\n".join([*above, *table, *below])
+        return "\n\n".join(filter(None, [own, *(part.text(width) for part in self.parts)]))
+
+    def html(self) -> str:
+        """For a notebook, everything escaped."""
+        table = html_table(self.header, self.rows, self.title) if self.header else html_lines([self.title])
+        lines = [
+            html_lines(self.before),
+            table,
+            html_lines(self.after),
+            *(part.html() for part in self.parts),
+        ]
+        return "\n".join(filter(None, lines))
 
 
 def _cut_words(widths: list[int], right: list[bool], width: int) -> list[int]:

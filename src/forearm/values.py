@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Collection, Mapping, Sequence
 from numbers import Real
-from typing import TypeGuard
+from pathlib import Path
+from typing import TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from forearm.errors import ForearmError, InputError, shorten
+from forearm.errors import ForearmError, InputError, NameNotFound, not_among, shorten
 from forearm.spatial import Floats, is_rotation
+
+T = TypeVar("T")
 
 MAX_NAME = 200
 MAX_TEXT = 20_000
@@ -41,9 +46,44 @@ def check_kind(value: object, kinds: type | tuple[type, ...], what: str) -> None
         raise InputError(f"{what}: expected {names}, got {shorten(value)}.")
 
 
+def check_choice(value: object, choices: Collection[str], what: str) -> str:
+    """One of a few names, or an error that lists them and suggests the nearest."""
+    if not isinstance(value, str) or value not in choices:
+        raise NameNotFound(f"{what}: {not_among(value, choices)}")
+    return value
+
+
+def chosen(table: Mapping[str, T], name: object, what: str) -> T:
+    """What a table has under a name."""
+    return table[check_choice(name, table, what)]
+
+
+def check_ending(path: str | os.PathLike[str], endings: Sequence[str], what: str) -> str:
+    """The ending of a file's name, in small letters, or an error that says how such names end."""
+    ending = Path(path).suffix.lower()
+    if ending not in endings:
+        raise InputError(f"{Path(path).name}: {what} ends in {listed(endings)}.")
+    return ending
+
+
+def listed(names: Sequence[str]) -> str:
+    """a, b or c."""
+    return " or ".join(([", ".join(names[:-1])] if names[:-1] else []) + list(names[-1:]))
+
+
 def is_number(value: object) -> TypeGuard[float]:
     """Whether it is a real number, finite or not; truth values and text are none."""
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def number_in(text: str) -> float | None:
+    """The number that a text is, None where it is none; Python's own 1_000 and digits of other
+    scripts are not taken.
+    """
+    try:
+        return float(text) if text.isascii() and "_" not in text else None
+    except ValueError:
+        return None
 
 
 def check_number(
@@ -96,13 +136,25 @@ def as_floats(value: ArrayLike, what: str) -> Floats:
         raise InputError(f"{what}: expected numbers, got {shorten(value)}.") from error
 
 
-def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> Floats:
-    """A read-only float64 copy of the given shape, finite throughout."""
+def as_shape(value: ArrayLike, shape: tuple[int, ...], what: str) -> Floats:
+    """A float64 copy of the given shape."""
     array = as_floats(value, what)
     if array.shape != shape:
         raise InputError(f"{what}: expected shape {shape}, got {array.shape}.")
+    return array
+
+
+def as_finite(value: ArrayLike, shape: tuple[int, ...], what: str) -> Floats:
+    """A float64 copy of the given shape, finite throughout."""
+    array = as_shape(value, shape, what)
     if not np.isfinite(array).all():
         raise InputError(f"{what}: every number must be finite, got {shorten(array.tolist())}.")
+    return array
+
+
+def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> Floats:
+    """A read-only float64 copy of the given shape, finite throughout and of at most LARGEST."""
+    array = as_finite(value, shape, what)
     if array.size and np.abs(array).max() > LARGEST:
         raise InputError(f"{what}: no number may exceed {LARGEST:g}, got {shorten(array.tolist())}.")
     array.flags.writeable = False

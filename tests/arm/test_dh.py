@@ -193,7 +193,7 @@ def test_names_and_defaults() -> None:
         ({"convention": "Craig"}, InputError, "DH convention: expected 'standard'.*'modified'.*'Craig'"),
         ({"joints": "RR"}, InputError, r"joints: expected 3 letters R \(revolute\) or P \(prismatic\).*'RR'"),
         ({"joints": "RRX"}, InputError, "joints: expected 3 letters"),
-        ({"inertia_about": "flange"}, InputError, "inertia_about: expected 'com' or 'origin', got 'flange'"),
+        ({"inertia_about": "flange"}, InputError, "inertia_about: expected one of com, origin, got 'flange'"),
         ({"table": [["0", "0", "1", "0"]]}, InputError, r"DH table: expected numbers, got \[\['0'"),
         ({"limits": [(0, 1), (0,), (0, 1)]}, InputError, r"limits: expected numbers, got \[\(0, 1\), \(0,\)"),
         ({"gravity": (0.0, [1.0], 2.0)}, InputError, "gravity: expected numbers"),

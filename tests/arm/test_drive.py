@@ -11,7 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forearm import Bearing, ForearmError, Frame, Friction, InputError, Joint, ModelError, Motor, Transmission
+from forearm import (
+    Bearing,
+    ForearmError,
+    Frame,
+    Friction,
+    InputError,
+    Joint,
+    ModelError,
+    Motor,
+    NameNotFound,
+    Transmission,
+)
 from forearm.arm.joint import Kind
 
 TABLE = ((0.1, 0.4), (0.5, 0.7), (1.0, 0.8))
@@ -56,7 +67,7 @@ def test_the_largest_gear_can_be_computed_with() -> None:
         (Motor, {"max_voltage": math.inf}, InputError, ["motor, max_voltage", "finite", "inf"]),
         (Motor, {"max_current": 0}, ModelError, ["motor, max_current", "above 0"]),
         (Motor, {"rotor_inertia": True}, InputError, ["motor, rotor_inertia", "expected a number", "True"]),
-        (Friction, {"side": "both"}, InputError, ["friction, side", "joint, motor", "'both'"]),
+        (Friction, {"side": "both"}, NameNotFound, ["friction, side", "joint, motor", "'both'"]),
         (Friction, {"viscous": -0.1}, ModelError, ["friction, viscous", "at least 0", "-0.1"]),
         (Friction, {"coulomb": 0.3}, InputError, ["friction, coulomb", "for qd > 0", "0.3"]),
         (
@@ -90,7 +101,7 @@ def test_the_largest_gear_can_be_computed_with() -> None:
         (
             Bearing,
             {"kind": "ball", "mu": 0.1},
-            InputError,
+            NameNotFound,
             ["bearing, kind", "journal, linear, thrust", "'ball'"],
         ),
         (
@@ -145,7 +156,7 @@ def test_the_largest_gear_can_be_computed_with() -> None:
         (
             Transmission,
             {"efficiency": TABLE, "rated_torque": 1.0, "interpolation": "cubic"},
-            InputError,
+            NameNotFound,
             ["transmission, interpolation", "linear, spline", "'cubic'"],
         ),
         (

@@ -174,7 +174,7 @@ def test_picture_has_a_panel_for_each_group_with_all_bars() -> None:
 @pytest.mark.usefixtures("without_clock")
 def test_progress_names_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    monkeypatch.setattr("forearm.cli.bench.Progress.say_once", lambda _, doing: said.append(doing))
+    monkeypatch.setattr("forearm.cli.bench.ProgressBar.say_once", lambda _, doing: said.append(doing))
     assert main(["bench", "--only", "kernels"]) == 0
     assert said[0] == "measuring kernels"
     assert "measuring kernels: 2 done, the last inverse, batch" in said

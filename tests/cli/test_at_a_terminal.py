@@ -19,7 +19,7 @@ from sweeps import long
 
 from forearm.cli import terminal
 from forearm.cli.main import main
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
 
 pty = pytest.importorskip("pty")
 PATIENCE = 120  # s; a busy machine is slow, and a test that waits longer has hung
@@ -29,9 +29,9 @@ INTERRUPTED = (130, -signal.SIGINT)
 WIPED = "\r\x1b[K"
 # Each takes more than a second without a cache, with words that it shows meanwhile.
 LONG = [
-    ("simulate puma560 --duration 2000 --to motion.csv --html motion.html", "rows, "),
-    ("control compare puma560 --plot a.png", "running controller "),
-    ("reproduce all --html page.html", "recomputing item "),
+    ("simulate puma560 --duration 2000 --to motion.csv --html motion.html", "simulating puma560, "),
+    ("control compare puma560 --plot a.png", " %  feed-forward"),
+    ("reproduce all --html page.html", " %  Swartz, "),
     ("generate chain12 -o made", "finding the fewest operations of inverse_dynamics"),
     ("count puma560-akb", "counting inverse dynamics by"),
     ("precision puma560", "of 180 by 3 methods"),
@@ -116,8 +116,8 @@ def test_what_is_said_is_wiped_out_at_the_end(tmp_path: Path) -> None:
 
 
 def test_silence_where_nobody_looks(capsys: Capture) -> None:
-    with Progress("working") as bar:
-        bar.show(5, 0.5)
+    with ProgressBar("working") as bar:
+        bar(0.5, 1.0, "halfway")
         bar.say("working on")
     assert capsys.readouterr().err == ""
 
@@ -131,7 +131,7 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("looked_at")
 def test_a_complaint_takes_the_place_of_the_line(capsys: Capture) -> None:
-    with Progress("working hard"):
+    with ProgressBar("working hard"):
         while not terminal._line["is_drawn"]:
             time.sleep(0.01)
         terminal.complain("look out.", kind="warning")
@@ -141,7 +141,7 @@ def test_a_complaint_takes_the_place_of_the_line(capsys: Capture) -> None:
 
 @pytest.mark.usefixtures("looked_at")
 def test_nothing_draws_while_times_are_measured(capsys: Capture) -> None:
-    with Progress("working") as bar:
+    with ProgressBar("working") as bar:
         bar.say_once("measuring")
         capsys.readouterr()
         time.sleep(0.1)
@@ -154,7 +154,7 @@ def test_lines_are_cut_to_the_terminal_and_printable(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "30")
-    with Progress("arm \x1b[31m" + "x" * 100):
+    with ProgressBar("arm \x1b[31m" + "x" * 100):
         while not terminal._line["is_drawn"]:
             time.sleep(0.01)
     line = capsys.readouterr().err.split("\x1b[K")[0]

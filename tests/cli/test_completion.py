@@ -164,4 +164,4 @@ def test_json_and_an_unknown_shell(capsys: Capture) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["completion", "bsh"])
     assert stop.value.code == 2
-    assert "did you mean 'bash'" in capsys.readouterr().err
+    assert "did you mean 'bash'" in " ".join(capsys.readouterr().err.split())

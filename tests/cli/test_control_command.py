@@ -86,10 +86,11 @@ def hand(arm: fa.Arm, q: list[float]) -> NDArray[np.float64]:
 
 @pytest.mark.slow
 def test_which_controller_runs_is_told(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
-    monkeypatch.setattr("forearm.cli.control_compare.Progress.say", lambda _, doing: said.append(doing))
+    said: list[tuple[float, float, str]] = []
+    bar = "forearm.cli.control_compare.ProgressBar.__call__"
+    monkeypatch.setattr(bar, lambda _, *how_far: said.append(how_far))
     document(capsys, "compare", "stanford", *QUICK)
-    assert said == ["running controller 1 of 2: computed torque", "running controller 2 of 2: PD + gravity"]
+    assert said == [(0, 2, "computed torque"), (1, 2, "PD + gravity")]
 
 
 @pytest.mark.long

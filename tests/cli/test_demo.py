@@ -20,7 +20,7 @@ from forearm.benchmarks.timing import BenchmarkRow
 from forearm.cli.demo_report.counted import KNOWN, count_tables
 from forearm.cli.demo_report.curves import HEIGHT, LEFT, RIGHT, WIDTH, Scale, round_step, torque_curves
 from forearm.cli.demo_report.motion import Followed, Torques, follow, planned, torques
-from forearm.cli.demo_report.page import Report, report_page, table, write_report
+from forearm.cli.demo_report.page import DemoReport, report_page, table, write_report
 from forearm.cli.demo_report.speed import micro, speed_rows, times
 from forearm.cli.demo_report.still import POSTURES, still_picture
 from forearm.cli.main import main
@@ -69,11 +69,11 @@ def known(made: Plan) -> Followed:
 
 
 @pytest.fixture(scope="module")
-def report(made: Plan, needed: Torques, known: Followed) -> Report:
+def report(made: Plan, needed: Torques, known: Followed) -> DemoReport:
     rows = (BenchmarkRow("one state", 2e-7, peer="NumPy", peer_seconds=3e-4, agreement=1e-16),)
     machine = {"cpu": "a <processor>", "python": "3", "versions": {"numpy": "2"}}
     source = generate(made.arm, "inverse_dynamics", "c")
-    return Report(
+    return DemoReport(
         made.arm, ("odd & <b>bold</b>",), needed, known, known, count_tables(made.arm), source, rows, machine
     )
 
@@ -245,7 +245,7 @@ def test_the_still_shows_postures_within_the_paper(known: Followed) -> None:
 
 
 @pytest.mark.slow
-def test_whatever_comes_in_is_escaped(report: Report) -> None:
+def test_whatever_comes_in_is_escaped(report: DemoReport) -> None:
     evil = '<img src=x onerror="1">&{{style}}'
     source = dataclasses.replace(
         report.source, text=f"/* {evil} */</code></pre><script>1</script>", name=evil
@@ -264,7 +264,7 @@ def test_whatever_comes_in_is_escaped(report: Report) -> None:
     assert "&lt;i&gt;" in table(["<i>"], [["<i>"]])
 
 
-def _renamed(report: Report, name: str) -> fa.Arm:
+def _renamed(report: DemoReport, name: str) -> fa.Arm:
     try:
         return report.arm.replace(name=name)
     except fa.ForearmError:  # names of arms are words; the page does not rely on it
@@ -273,7 +273,7 @@ def _renamed(report: Report, name: str) -> fa.Arm:
 
 
 @pytest.mark.slow
-def test_the_page_is_written_whole_or_not_at_all(report: Report, tmp_path: Path) -> None:
+def test_the_page_is_written_whole_or_not_at_all(report: DemoReport, tmp_path: Path) -> None:
     (tmp_path / "report.html").mkdir()
     with pytest.raises(fa.InputError, match="cannot be written"):
         write_report(report, tmp_path / "report.html")

@@ -132,7 +132,7 @@ def test_an_arm_file_will_do(capsys: Capture, tmp_path: Path) -> None:
     [
         (("puma650",), "did you mean 'puma560'"),
         (("ascher2", "--function", "gravty"), "did you mean 'gravity'"),
-        (("ascher2", "--lang", "rust"), "there are: c, cpp, fortran, python, latex"),
+        (("ascher2", "--lang", "rust"), "expected one of c, cpp, fortran, python, latex"),
         (("ascher2", "--parameter", "link3.mass"), "there is no 'link3.mass' in 'ascher2'"),
         (("ascher2", "--parameter", "link0"), "that link cannot move"),
         (("ascher2", "--formulation", "newton-eular"), "did you mean 'newton-euler'"),

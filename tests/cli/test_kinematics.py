@@ -225,9 +225,9 @@ def test_numeric_that_is_not_solved_shows_what_is_nearest(capsys: Capture) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--form", "zxz"), "--form: there is no 'zxz'; did you mean 'zyz'?"),
+        (("--form", "zxz"), "got 'zxz'; did you mean 'zyz'?"),
         (("--q", "1,2"), "--q: puma560 needs 6 finite numbers, got 2"),
-        (("--link", "link9"), "has no link 'link9'"),
+        (("--link", "link9"), "got 'link9'"),
         (("--no-limits",), "--no-limits: it belongs to --pose"),
         (("--numeric",), "--numeric: it belongs to --pose"),
         (("--nearest",), "--nearest: it belongs to --pose"),

@@ -240,7 +240,7 @@ def test_a_log_without_rows_gives_no_figures(tmp_path: Path, capsys: Capture) ->
             "--to LOG: that is the file which --from reads; give the result another name.",
         ),
         ("inverse", ("--to", "-", "--json"), "--json: standard output is taken by --to -; give --to a file."),
-        ("inverse", ("--to", "out.xls"), "out.xls: the name must end in one of .csv, .parquet, .pq"),
+        ("inverse", ("--to", "out.xls"), "ends in .csv, .parquet or .pq"),
     ],
 )
 def test_options_that_do_not_fit(
@@ -330,11 +330,11 @@ def test_progress_shows_on_a_terminal_only(
 
 
 def test_progress_line_says_what_is_known() -> None:
-    assert (
-        progress.progress_line(5000, 0.25, 2.0)
-        == "[######------------------]  25 %  5,000 rows, 2,500 a second, 6 s left"
-    )
-    assert progress.progress_line(5000, None, 2.0) == "5,000 rows, 2,500 a second"
+    line = progress.progress_line
+    assert line(1.5, 6.0, "5,000 rows", 2.0) == "[######------------------]  25 %  5,000 rows, 6 s left"
+    assert line(0.0, 6.0, "5,000 rows", 2.0) == "[------------------------]   0 %  5,000 rows"
+    assert line(6.1, 6.0, "rounded up", 2.0) == "[########################] 100 %  rounded up, 0 s left"
+    assert line(1.5, 0.0, "5,000 rows", 2.0) == "5,000 rows"
 
 
 @pytest.mark.slow

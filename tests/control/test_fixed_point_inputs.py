@@ -39,8 +39,8 @@ def test_wrong_requests_are_refused() -> None:
         with pytest.raises(error, match=match):
             fixed_point(arm, function, **given)
 
-    refused(fa.NameNotFound, "no function 'gravty'; did you mean 'gravity'", function="gravty")
-    refused(fa.NameNotFound, "no input 'speed'", ranges={"speed": 1.0})
+    refused(fa.NameNotFound, "got 'gravty'; did you mean 'gravity'", function="gravty")
+    refused(fa.NameNotFound, "ranges: expected one of q, got 'speed'", ranges={"speed": 1.0})
     refused(fa.InputError, "one of 16, 32 bits, got 24", word=24)
     refused(fa.InputError, "for each of the 3 entries", ranges={"q": [1.0, 2.0]})
     refused(fa.InputError, "lies above", ranges={"q": [1.0, (2.0, 1.0), 1.0]})

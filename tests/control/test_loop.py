@@ -398,7 +398,7 @@ def test_samples_instead_of_a_motion() -> None:
     [
         ({"sensors": "exact"}, "run, sensors: expected Sensors, got 'exact'"),
         ({"actuators": fa.DAC()}, "run, actuators: expected Actuators, got DAC"),
-        ({"plant": "chain3"}, "run, plant: expected Arm, got 'chain3'"),
+        ({"plant": "chain3"}, "run, plant: expected an Arm, .* got 'chain3'"),
         (
             {"controller": "PD"},
             r"a controller must have name, operations, reset\(\) and command\(sample\), got 'PD'",

@@ -424,7 +424,7 @@ def test_inputs_are_checked() -> None:
         qd=np.full_like(qd, 1e100),
     )
     refused(fa.InputError, "shape", tau=tau[:-1])
-    refused(fa.NameNotFound, "no shape 'rod'; there are: body, point", shape="rod")
+    refused(fa.NameNotFound, "shape: expected one of body, point, got 'rod'", shape="rod")
     refused(fa.InputError, "nothing is unknown", shape="point", mass=1.0, com=(0.0, 0.0, 0.1))
     refused(fa.InputError, "confidence", confidence=1.0)
     with pytest.raises(fa.InputError, match="noise, qdd"):

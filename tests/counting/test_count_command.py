@@ -93,4 +93,6 @@ def test_mistakes_are_told(capsys: Capture) -> None:
         assert main(["count", "puma560-akb", "--explain", "--formulation", *asked]) == 2
         assert f"not for forward dynamics by {asked[0]};" in " ".join(capsys.readouterr().err.split())
     assert main(["count", "puma560-akb", "--formulation", "kane", "--function", "forward"]) == 2
-    assert "forward has no method 'kane'" in " ".join(capsys.readouterr().err.split())
+    assert "--formulation of forward: expected one of articulated-body" in " ".join(
+        capsys.readouterr().err.split()
+    )

@@ -236,11 +236,9 @@ def test_drives_are_not_counted() -> None:
 
 
 def test_mistakes_are_told() -> None:
-    with pytest.raises(NameNotFound, match="there is no function 'invers'; did you mean 'inverse'"):
+    with pytest.raises(NameNotFound, match=r"expected one of .*, got 'invers'; did you mean 'inverse'"):
         fewest(fa.load("ascher2"), "invers")
-    with pytest.raises(
-        NameNotFound, match="there is no function 'torque'; there are: inverse, inertia_matrix, forward"
-    ):
+    with pytest.raises(NameNotFound, match="expected one of inverse, inertia_matrix, forward, got 'torque'"):
         steps_to_fewest(fa.load("ascher2"), "torque")
     still = Arm(name="still", links=(Link(name="base", mass=1.0),), tree=())
     for ask in (fewest, steps_to_fewest):

@@ -546,7 +546,7 @@ def test_hand_can_be_named(tmp_path: Path) -> None:
 
 
 def test_hand_that_is_missing() -> None:
-    message = r"^arm.urdf: arm 'r' has no link 'flang'; did you mean 'flange'\?$"
+    message = r"^arm.urdf: arm 'r', link: expected one of .*, got 'flang'; did you mean 'flange'\?$"
     with pytest.raises(NameNotFound, match=message):
         read(*HANDS, hand="flang")
 

@@ -286,11 +286,12 @@ def test_no_tree(blocks: list[str], message: str) -> None:
         ),
         (
             joint("j", "a", "b", kind="revolut"),
-            ", line 3, joint 'j': unknown type 'revolut'; did you mean 'revolute'?",
+            ", line 3, joint 'j', type: expected one of revolute, continuous, prismatic, fixed, got "
+            "'revolut'; did you mean 'revolute'?",
         ),
         (
             joint("j", "a", "b", kind="ball"),
-            ", line 3, joint 'j': unknown type 'ball'; there are: revolute, continuous, prismatic, fixed.",
+            ", line 3, joint 'j', type: expected one of revolute, continuous, prismatic, fixed, got 'ball'.",
         ),
         *(
             (

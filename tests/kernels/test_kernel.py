@@ -255,8 +255,8 @@ def test_wrong_calls_are_python_s_own_errors(puma: Any) -> None:
 def test_compile_says_what_it_takes() -> None:
     arm = ARMS["puma560"]
     for given, message in (
-        ({"dtype": "float16"}, "dtype must be one of float64, float32"),
-        ({"device": "cuda"}, "device must be 'cpu'"),
+        ({"dtype": "float16"}, "dtype: expected one of float64, float32"),
+        ({"device": "cuda"}, "device: expected one of cpu, got 'cuda'"),
     ):
         with pytest.raises(fa.InputError, match=message):
             fa.compile(arm, **given)
@@ -407,7 +407,7 @@ def test_dtypes_of_numpy_and_short_words_for_results() -> None:
         == fa.compile(arm, dtype=np.dtype("float32")).dtype
         == "float32"
     )
-    with pytest.raises(fa.InputError, match="dtype must be one of float64, float32"):
+    with pytest.raises(fa.InputError, match="dtype: expected one of float64, float32"):
         fa.compile(arm, dtype=np.float16)
     assert repr(fa.compile(arm).counts).startswith("<counts of 'ascher2' by name: inverse_dynamics, ")
     made = fa.generate(arm, "gravity")

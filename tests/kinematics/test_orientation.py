@@ -230,10 +230,7 @@ def test_nan_in_gives_nan_in_that_row_only(form: str) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda: orientation_of(np.eye(3), "zyx"),
-            "there is no form of orientation 'zyx'; did you mean 'zyz'",
-        ),
+        (lambda: orientation_of(np.eye(3), "zyx"), "got 'zyx'; did you mean 'zyz'"),
         (
             lambda: orientation_of(np.eye(4), "rpy"),
             r"shape \(\.\.\., 3, 3\), got \(4, 4\)\. Of a pose T take",
@@ -247,10 +244,7 @@ def test_nan_in_gives_nan_in_that_row_only(form: str) -> None:
         (lambda: rotation_from([1.0, 2.0, 0.0, 0.0], "quaternion_wxyz"), "expected a quaternion of length 1"),
         (lambda: rotation_from("abc", "rpy"), "rpy: expected numbers"),
         (lambda: orientation_rates([0.0, 0.1, 0.2], [1.0], "zyz"), r"w: .* shape \(3,\), got \(1,\)"),
-        (
-            lambda: angular_velocity([0.0, 0.1, 0.2], [1.0], "zyz"),
-            r"rates: expected the shape of the orientation, \(3,\)",
-        ),
+        (lambda: angular_velocity([0.0, 0.1, 0.2], [1.0], "zyz"), r"rates: expected shape \(3,\)"),
     ],
 )
 def test_what_is_wrong_is_said(call: object, message: str) -> None:

@@ -207,10 +207,7 @@ def test_manipulability_is_the_determinant_of_the_gram_matrix() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda a: joint_rates(a, np.zeros(3), np.zeros(2)),
-            r"velocity: expected shape \(3,\) with q \(3,\), got \(2,\)",
-        ),
+        (lambda a: joint_rates(a, np.zeros(3), np.zeros(2)), r"velocity: expected shape \(3,\), got \(2,\)"),
         (
             lambda a: joint_rates(a, np.zeros((2, 3)), np.zeros((2, 3)), np.zeros(3)),
             "angular_velocity: expected shape",
@@ -221,7 +218,10 @@ def test_manipulability_is_the_determinant_of_the_gram_matrix() -> None:
         ),
         (lambda a: finite_step_rates(a, np.zeros(3), np.zeros(3), steps=0.0), "one time in s other than 0"),
         (lambda a: solve_nearby(a, np.eye(4), np.zeros((2, 3))), r"poses: expected shape \(2, 4, 4\)"),
-        (lambda a: manipulability(a, np.zeros(3), "lineal"), "there is no 'lineal'; did you mean 'linear'"),  # type: ignore[arg-type]
+        (
+            lambda a: manipulability(a, np.zeros(3), "lineal"),  # type: ignore[arg-type]
+            "part: expected one of all, linear, angular, got 'lineal'; did you mean 'linear'",
+        ),
     ],
 )
 def test_what_is_wrong_is_said(call: object, message: str) -> None:

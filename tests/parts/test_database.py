@@ -144,7 +144,7 @@ def test_mesh_section_from_an_stl_in_millimetres(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (('shape = "sphere"', 'shape = "ball"'), "expected one of 'cylinder'"),
+        (('shape = "sphere"', 'shape = "ball"'), "expected one of cylinder"),
         (("radius = 0.03", ""), "a sphere needs 'radius'"),
         (("radius = 0.03", "radius = 0.03\nlength = 1"), "a sphere has no 'length'"),
         (("radius = 0.03", "radius = 0"), "radius"),

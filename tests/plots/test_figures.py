@@ -339,7 +339,7 @@ def test_endings_are_three_and_files_whole_or_none(tmp_path: Path) -> None:
         save_figure(figure, tmp_path / f"a{suffix}")
         assert (tmp_path / f"a{suffix}").read_bytes().startswith(begin)
     for name in ("a.gif", "a", "a.png.txt"):
-        with pytest.raises(InputError, match=r"a picture ends in \.png, \.svg, \.pdf\."):
+        with pytest.raises(InputError, match=r"a picture ends in \.png, \.svg or \.pdf\."):
             save_figure(figure, tmp_path / name)
     with pytest.raises(InputError, match="cannot be written"):
         save_figure(figure, tmp_path / "nowhere" / "a.png")

@@ -12,6 +12,7 @@ import pytest
 from simulation.making import sines
 
 from forearm import palette
+from forearm.pages import PICTURES, filled_in, html_page
 from forearm.palette import COLOURS, DASHES, ON_DARK
 from forearm.simulation.player import LOOK, page
 
@@ -54,18 +55,36 @@ def test_the_player_draws_with_the_palette_of_the_pictures(player: str) -> None:
 
 
 def test_the_other_pages_have_every_colour_they_use() -> None:
-    for css in (
-        palette.page_colours() + (SOURCE / "cli" / "reproduce_report.css").read_text(encoding="utf-8"),
-        palette.page_colours(*({"with": "#111", "without": "#222", "way": "#333"},) * 2)
-        + (SOURCE / "cli" / "demo_report" / "report.css").read_text(encoding="utf-8"),
+    own = palette.page_colours(*({"with": "#111", "without": "#222", "way": "#333"},) * 2)
+    for made in (
+        html_page("reproduce", "", SOURCE / "cli" / "reproduce_report.css"),
+        html_page("demo", "", SOURCE / "cli" / "demo_report" / "report.css", own),
     ):
-        light, dark, used = variables(css)
+        light, dark, used = variables(made)
         assert used <= light == dark
+
+
+def test_a_page_is_made_of_its_parts_and_its_title_is_escaped(tmp_path: Path) -> None:
+    style, template = tmp_path / "own.css", tmp_path / "own.html"
+    style.write_text("p { color: var(--ink); }\n", encoding="utf-8")
+    template.write_text("<p>{{first}} and {{second}}</p>\n", encoding="utf-8")
+    body = filled_in(template, {"first": "{{second}}", "second": "2"})
+    assert body == "<p>{{second}} and 2</p>"
+    made = html_page("a < b", body, style, rules="b {}", policy=PICTURES)
+    assert "<title>a &lt; b</title>" in made
+    assert f"<body>\n{body}\n</body>\n</html>\n" in made
+    assert "p { color: var(--ink); }\nb {}\n</style>" in made, "its own rules come last"
+    assert "default-src 'none'; style-src 'unsafe-inline'; img-src data:\"" in made
 
 
 def test_nothing_is_fetched_and_paper_has_rules_of_its_own(player: str) -> None:
     head = player.partition("<body>")[0]
     assert "default-src 'none'" in head
     assert not re.search(r"(?:src|href)=|url\(|@import", head)
-    for name in ("simulation/player.css", "cli/demo_report/report.css", "cli/reproduce_report.css"):
+    for name in (
+        "simulation/player.css",
+        "cli/demo_report/report.css",
+        "cli/reproduce_report.css",
+        "pages.css",
+    ):
         assert "@media print" in (SOURCE / name).read_text(encoding="utf-8")

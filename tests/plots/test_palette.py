@@ -146,6 +146,7 @@ def test_pages_have_their_colours_from_one_place() -> None:
         "simulation/player.js",
         "cli/demo_report/report.css",
         "cli/reproduce_report.css",
+        "pages.css",
     ):
         text = (SOURCE / name).read_text(encoding="utf-8")
         if name.endswith(".css"):

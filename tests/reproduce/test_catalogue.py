@@ -39,14 +39,11 @@ def test_bounds_fractions_and_zeros(printed: str, ours: float | None, verdict: s
 
 @pytest.mark.slow
 def test_what_comes_next_is_told() -> None:
-    told: list[str] = []
-    for result in reproduce("silver", told.append):
-        assert result.item.place in told[-1] or told[-1] == "operation counts"
-    items = catalogue("silver")
-    assert told == [
-        *(f"item {k} of {len(items)}: Silver, {i.place}" for k, i in enumerate(items, 1)),
-        "operation counts",
-    ]
+    told: list[tuple[float, float, str]] = []
+    for result in reproduce("silver", lambda *how_far: told.append(how_far)):
+        assert result.item.place in told[-1][2] or told[-1][2] == "operation counts"
+    names = [*(f"Silver, {item.place}" for item in catalogue("silver")), "operation counts"]
+    assert told == [(k, len(names), name) for k, name in enumerate(names)]
 
 
 def test_every_picture_is_drawn_or_has_a_reason() -> None:

@@ -111,7 +111,9 @@ def test_every_schedule_has_a_task_of_link_1_beside_what_it_waits_for() -> None:
 
 
 def test_a_table_that_is_none_is_refused() -> None:
-    with pytest.raises(fa.NameNotFound, match=r"prints no schedule 'C\.16'; did you mean"):
+    with pytest.raises(
+        fa.NameNotFound, match=r"printed schedule: expected one of C\.1, .*, got 'C\.16'; did you mean"
+    ):
         printed_schedule("C.16")
 
 

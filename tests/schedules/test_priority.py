@@ -91,5 +91,5 @@ def test_processors_are_a_sane_number(processors: object) -> None:
 
 @pytest.mark.parametrize("communication", [-1.0, float("nan"), float("inf"), "1"])
 def test_communication_is_a_time(communication: object) -> None:
-    with pytest.raises(InputError, match="communication: expected a time of at least 0"):
+    with pytest.raises(InputError, match=r"communication: .*(at least 0|finite|a number), got"):
         schedule_by_priority(random_graph(1, 3), 2, communication)  # type: ignore[arg-type]

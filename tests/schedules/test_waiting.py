@@ -110,7 +110,7 @@ def test_dear_waits_make_fewer_of_them_until_one_processor_does_all() -> None:
 
 @pytest.mark.parametrize("cost", [-1.0, float("nan"), float("inf"), "1", True])
 def test_a_wait_costs_a_time(cost: object) -> None:
-    with pytest.raises(InputError, match="synchronisation: expected a time of at least 0"):
+    with pytest.raises(InputError, match="synchronisation: "):
         schedule_by_priority(random_graph(1, 3), 2, 0.0, cost)  # type: ignore[arg-type]
     broken = replace(schedule_by_priority(random_graph(1, 3), 2), synchronisation=cost)  # type: ignore[arg-type]
     assert [v.kind for v in violations(broken)] == ["time"]

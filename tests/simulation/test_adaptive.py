@@ -270,11 +270,12 @@ def test_tolerances_hold_for_each_component_and_part() -> None:
 
 
 def test_the_first_step_and_progress_are_as_asked() -> None:
-    called: list[tuple[float, int]] = []
-    solution = spring_from_one(first_step=1e-3, progress=lambda t, steps: called.append((t, steps)))
+    called: list[tuple[float, float, str]] = []
+    solution = spring_from_one(first_step=1e-3, progress=lambda *how_far: called.append(how_far))
+    assert solution.t[0] == 0.0
     assert solution.t[1] == 1e-3
-    assert [t for t, _ in called] == solution.t[1:].tolist()
-    assert [steps for _, steps in called] == list(range(1, len(solution.t)))
+    assert [done for done, _, _ in called] == solution.t[1:].tolist()
+    assert {(total, what) for _, total, what in called} == {(solution.t[-1], "integrating")}
 
 
 def test_two_runs_are_bit_for_bit_the_same() -> None:

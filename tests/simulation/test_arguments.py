@@ -31,7 +31,7 @@ METHODS = ("rk3", "rk4", "dp45", "radau", "gauss4")
             "expected a function of t alone; one of (t, q, qd) is controller=. This",
         ),
         ({"controller": lambda t: 0.0}, "one of t alone is torque=. This one takes (t)."),
-        ({"progress": 5}, "simulate, progress: expected a function of (t, steps), got 5."),
+        ({"progress": 5}, "simulate, progress: expected a function of (done, total, what), got 5."),
         ({"until": 3.0}, "Ending, until: expected a function of (t, q, qd), got 3.0."),
         (
             {"until": lambda t, q, qd: None},
@@ -49,8 +49,8 @@ METHODS = ("rk3", "rk4", "dp45", "radau", "gauss4")
         ({"duration": "x"}, "simulate, duration: expected a number"),
         ({"step": -1e-3}, "simulate, step: must be above 0, got -0.001."),
         ({"stops": "no"}, "Ending, stops: expected bool, got 'no'."),
-        ({"torque": [10**400]}, "simulate, torque: expected 1 numbers"),
-        ({"torque": [1j]}, "simulate, torque: expected 1 numbers, got [1j]."),
+        ({"torque": [10**400]}, "simulate, torque: expected numbers"),
+        ({"torque": [1j]}, "simulate, torque: expected numbers, got [1j]."),
     ],
     ids=lambda v: v if isinstance(v, str) else "",
 )
@@ -66,7 +66,7 @@ def test_what_is_no_arm_and_no_method_is_said() -> None:
     with pytest.raises(fa.InputError, match=r"expected an Arm, such as fa\.load\('puma560'\), got 'puma560'"):
         fa.simulate(wrong, [0.0], [0.0], 1.0)
     wrong = ["rk4"]
-    with pytest.raises(fa.NameNotFound, match="there is no method"):
+    with pytest.raises(fa.NameNotFound, match="simulate, method: expected one of"):
         fa.simulate(block(), [0.0], [0.0], 1.0, method=wrong)
 
 

@@ -122,16 +122,28 @@ def test_runs_are_joined_with_their_books() -> None:
 @pytest.mark.slow
 def test_progress_is_told() -> None:
     for method in ("rk4", "dp45", "gauss4"):
-        told: list[tuple[float, int]] = []
+        told: list[tuple[float, float, str]] = []
         arm = ARM if method != "gauss4" else ARM.rigid()
         run = fa.simulate(
-            arm,
-            *START,
-            method=method,
-            progress=lambda t, steps, told=told: told.append((t, steps)),  # type: ignore[misc]
+            arm, *START, method=method, progress=lambda *how_far, told=told: told.append(how_far)
         )
-        assert told
-        assert told[-1] == (run.t[-1], len(run.t) - 1)
+        done, total, what = told[-1]
+        assert done == pytest.approx(run.t[-1], rel=1e-12)
+        assert (total, what) == (START[-1], f"simulating {arm.name}")
         assert told == sorted(told)
         quiet = fa.simulate(arm, *START, method=method)
         assert np.array_equal(run.q, quiet.q)
+
+
+def test_progress_is_told_of_a_run_that_overflows() -> None:
+    told: list[float] = []
+    run = fa.simulate(
+        ARM,
+        *START[:2],
+        1.0,
+        method="rk4",
+        controller=lambda t, q, qd: 1e6 * qd,
+        progress=lambda done, total, what: told.append(done),
+    )
+    assert not run.ok
+    assert told[-1] == pytest.approx(run.t[-1])

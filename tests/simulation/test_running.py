@@ -197,15 +197,15 @@ def test_many_are_as_one_by_one(arm: fa.Arm, kind: str) -> None:
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"method": "rk5"}, "simulate: there is no method 'rk5'; did you mean"),
+        ({"method": "rk5"}, "got 'rk5'; did you mean"),
         (
             {"torque": [1.0], "voltage": [1.0]},
             "expected one of torque, voltage and controller, got torque and voltage",
         ),
-        ({"torque": [1.0, 2.0]}, "simulate, torque: expected 1 finite numbers"),
-        ({"torque": ["x"]}, "simulate, torque: expected 1 numbers"),
-        ({"torque": lambda t: [math.nan]}, "simulate, torque: expected 1 finite numbers"),
-        ({"controller": lambda t, q, qd: [1.0, 2.0]}, "simulate, controller: expected 1 finite numbers"),
+        ({"torque": [1.0, 2.0]}, "simulate, torque: expected shape (1,), got (2,)"),
+        ({"torque": ["x"]}, "simulate, torque: expected numbers"),
+        ({"torque": lambda t: [math.nan]}, "simulate, torque: every number must be finite"),
+        ({"controller": lambda t, q, qd: [1.0, 2.0]}, "simulate, controller: expected shape (1,), got (2,)"),
         ({"voltage": [1.0]}, "voltages need torque_constant and resistance of every motor"),
         ({"record": 0}, "Sampling, record: expected a whole number from 1 to 1000000, got 0"),
         ({"record": True}, "Sampling, record: expected a whole number"),
@@ -233,7 +233,7 @@ def test_states_are_checked() -> None:
     other = fa.simulate(block(), [0.0], [0.0], 0.0)
     with pytest.raises(fa.ForearmError, match="expected a simulation of this arm with its checkpoint"):
         fa.simulate(RIGID, [0.0] * 3, [0.0] * 3, 1.0, continued=other)
-    with pytest.raises(fa.ForearmError, match="simulate_many: there is no method 'dp45'"):
+    with pytest.raises(fa.ForearmError, match=r"simulate_many, method: expected one of .*, got 'dp45'"):
         fa.simulate_many(block(), [[0.0]], [[0.0]], 1.0, method="dp45")
     with pytest.raises(fa.ForearmError, match="simulate_many: expected states"):
         fa.simulate_many(block(), [0.0], [0.0], 1.0)

@@ -320,13 +320,13 @@ def test_profiles_keep_speed_and_acceleration_and_cover_the_way(acceleration: fl
 @pytest.mark.parametrize(
     ("named", "message"),
     [
-        ({"profile": "trapezium"}, "profile: there is no 'trapezium'; did you mean 'trapezoidal'"),
+        ({"profile": "trapezium"}, "got 'trapezium'; did you mean 'trapezoidal'"),
         ({"acceleration": None}, "acceleration: a trapezoid of speed needs one"),
         ({"acceleration": -1.0}, "acceleration: must be above 0, got -1"),
         ({"speed": 0.0}, "speed: must be above 0"),
-        ({"attitude": "fixed"}, "attitude: there is no 'fixed'; there are: constant, free"),
-        ({"q0": np.full(6, np.nan)}, "q0: expected one posture of finite numbers"),
-        ({"q0": np.zeros((2, 6))}, "q0: expected one posture of finite numbers"),
+        ({"attitude": "fixed"}, "attitude: expected one of constant, free, got 'fixed'"),
+        ({"q0": np.full(6, np.nan)}, "q0: every number must be finite"),
+        ({"q0": np.zeros((2, 6))}, r"q0: expected shape \(6,\), got \(2, 6\)"),
         ({"to": [0.1, 0.2]}, r"to: expected a place \(3,\) in m .* got shape \(1, 2\)"),
         ({"to": [np.inf, 0.0, 0.0]}, "finite"),
         ({"to": [[0.4, 0.2, 0.2], [0.4, 0.2, 0.2]]}, "to: place 2 is where the hand is already"),

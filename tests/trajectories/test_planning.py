@@ -144,7 +144,7 @@ def test_a_request_from_a_file(tmp_path: Path) -> None:
     assert rows[0].split(",")[-1] == "tau7"
     assert len(rows) == len(plan.t) + 1
     assert load_switching(tmp_path / "plan.json").duration == plan.duration
-    with pytest.raises(fa.InputError, match=r"plan\.txt: a plan is saved as .*\.csv"):
+    with pytest.raises(fa.InputError, match=r"plan\.txt: a plan ends in .*\.csv"):
         plan.save(tmp_path / "plan.txt")
 
 

@@ -47,7 +47,7 @@ def test_tables_hold_the_sampled_motion(motion: Switching, tmp_path: Path) -> No
 
 
 def test_other_endings_and_too_many_rows_are_refused(motion: Switching, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"motion\.txt: a motion is saved as \.json, \.csv"):
+    with pytest.raises(InputError, match=r"motion\.txt: a motion ends in \.json, \.csv"):
         motion.save(tmp_path / "motion.txt")
     with pytest.raises(InputError, match="gives more than 10000000 rows"):
         motion.save(tmp_path / "motion.csv", step=1e-9)
@@ -86,7 +86,7 @@ def spoilt(document: dict[str, Any], name: str) -> dict[str, Any]:
         ("point", r"segment 1: its phases do not lead to the next point"),
         ("shape", r"points: expected 5 x 3 numbers"),
         ("ragged", r"velocities: expected 5 x 3 numbers"),
-        ("format", r"format: expected one of 'forearm-switching/1'"),
+        ("format", r"format: expected one of forearm-switching/1"),
         ("negative", r"phases\[1\]\[1\]\[1\]: must be at least 0"),
         ("text", r"points: expected a list of values"),
         ("key", r"there is no key 'point' here; did you mean 'points'"),

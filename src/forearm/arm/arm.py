@@ -15,10 +15,10 @@ from forearm.arm.link import Link
 from forearm.arm.moving import Moving, reduce_to_moving
 from forearm.arm.record import fields_of, record, set_field
 from forearm.arm.tree import depth_first, most_articulated_leaf, resolve_mimics, root_of
-from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
+from forearm.errors import InputError, ModelError, shorten
 from forearm.portable import product
 from forearm.spatial import Floats
-from forearm.values import as_pose, check_kind, check_name, check_text, frozen_array
+from forearm.values import as_pose, check_choice, check_kind, check_name, check_text, chosen, frozen_array
 
 if TYPE_CHECKING:
     from forearm.reduction.base import BaseParameters
@@ -162,8 +162,7 @@ class Arm:
         """
         fields = fields_of(self)
         for name in changes:
-            if name not in fields:
-                raise NameNotFound(f"replace: an arm has no field {name!r}; {suggest(name, fields)}")
+            check_choice(name, fields, "replace, field of an arm")
         if "base" in changes and "gravity" not in changes:
             new = as_pose(changes["base"], "base")
             changes["gravity"] = product(new[:3, :3].T, self.base[:3, :3], self.gravity)
@@ -186,10 +185,7 @@ class Arm:
         """
         joint = self.joint(name)
         for field in changes:
-            if field not in fields_of(joint):
-                raise NameNotFound(
-                    f"with_joint: a joint has no field {field!r}; {suggest(field, fields_of(joint))}"
-                )
+            check_choice(field, fields_of(joint), "with_joint, field of a joint")
         changed = type(joint)(**(fields_of(joint) | changes))
         return self.replace(tree=tuple(changed if other.name == name else other for other in self.tree))
 
@@ -259,20 +255,23 @@ class Arm:
         return f"<Arm {self.name!r}: {self.n} joints {kinds}, {shape}, {self.mass:.6g} kg>"
 
     def __str__(self) -> str:
-        from forearm.arm.text import describe
+        from forearm.arm.text import arm_report
 
-        return describe(self)
+        return arm_report(self).text()
 
     def _repr_html_(self) -> str:
-        from forearm.arm.notebook import arm_html
+        from forearm.arm.text import arm_report
 
-        return arm_html(self)
+        return arm_report(self).html()
+
+
+def check_arm(arm: object, what: str, moves: bool = False) -> None:
+    """Refuse what is no arm, and one without a joint that moves where something must move."""
+    if not isinstance(arm, Arm):
+        raise InputError(f"{what}: expected an Arm, such as fa.load('puma560'), got {shorten(arm)}.")
+    if moves and not arm.n:
+        raise InputError(f"{what}: {arm.name!r} has no joint that moves.")
 
 
 def _named(items: tuple[Named, ...], name: str, what: str, arm: str) -> Named:
-    if not isinstance(name, str):
-        raise InputError(f"arm {arm!r}: expected the name of a {what} as text, got {shorten(name)}.")
-    for item in items:
-        if item.name == name:
-            return item
-    raise NameNotFound(f"arm {arm!r} has no {what} {name!r}; {suggest(name, (i.name for i in items))}")
+    return chosen({item.name: item for item in items}, name, f"arm {arm!r}, {what}")

@@ -13,10 +13,10 @@ from forearm.arm.arm import Arm
 from forearm.arm.joint import Frame, Joint, Limits
 from forearm.arm.link import Link
 from forearm.arm.record import quantity
-from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
+from forearm.errors import InputError, ModelError, shorten
 from forearm.portable import matmul
 from forearm.spatial import Floats, combine_bodies, move_body
-from forearm.values import check_number, frozen_array
+from forearm.values import check_choice, check_number, frozen_array
 
 
 def rigid(arm: Arm) -> Arm:
@@ -110,9 +110,7 @@ def _held_positions(arm: Arm, positions: Mapping[str, float]) -> dict[str, float
             f"lock: expected positions by joint, such as {{'joint4': 0.3}}, got {shorten(positions)}."
         )
     for name, position in positions.items():
-        if name not in freedoms:
-            hint = suggest(str(name), freedoms)
-            raise NameNotFound(f"lock: arm {arm.name!r} has no movable joint {shorten(name)}; {hint}")
+        check_choice(name, freedoms, f"lock, movable joint of arm {arm.name!r}")
         held[name] = _within(arm.joint(name).limits, check_number(position, f"lock, {name}"), name)
     for body in arm.moving.bodies:
         leader = freedoms[body.freedom]

@@ -10,7 +10,7 @@ from forearm.arm.joint import DH, Convention, Joint, Kind, Limits
 from forearm.arm.link import Link
 from forearm.errors import InputError, shorten
 from forearm.spatial import parallel_axis
-from forearm.values import as_floats, as_pose, frozen_array
+from forearm.values import as_floats, as_pose, check_choice, frozen_array
 
 LETTERS: dict[str, Kind] = {"R": "revolute", "P": "prismatic"}
 
@@ -52,8 +52,7 @@ def from_dh(
     kinds = "R" * n if joints is None else str(joints).upper()
     if len(kinds) != n or set(kinds) - set(LETTERS):
         raise InputError(f"joints: expected {n} letters R (revolute) or P (prismatic), got {joints!r}.")
-    if inertia_about not in ("com", "origin"):
-        raise InputError(f"inertia_about: expected 'com' or 'origin', got {inertia_about!r}.")
+    check_choice(inertia_about, ("com", "origin"), "inertia_about")
     ranges = np.tile(Limits(), (n, 1)) if limits is None else as_floats(limits, "limits")
     if ranges.shape != (n, 2):
         raise InputError(f"limits: expected {n} pairs (lower, upper), got {shorten(limits)}.")

@@ -12,6 +12,7 @@ from typing import Literal
 
 from forearm.arm.record import quantity, record, set_field
 from forearm.errors import InputError, ModelError, shorten
+from forearm.values import check_choice
 
 SIDES = ("joint", "motor")
 BEARINGS = ("journal", "linear", "thrust")
@@ -86,8 +87,7 @@ class Friction:
     stribeck_speed: float | None = None
 
     def __post_init__(self) -> None:
-        if self.side not in SIDES:
-            raise InputError(f"friction, side: expected one of {', '.join(SIDES)}, got {shorten(self.side)}.")
+        check_choice(self.side, SIDES, "friction, side")
         set_field(self, "viscous", quantity(self.viscous, "friction, viscous", minimum=0.0))
         set_field(self, "coulomb", _two_sided(self.coulomb, "friction, coulomb"))
         if (self.static is None) != (self.stribeck_speed is None):
@@ -121,10 +121,7 @@ class Bearing:
     offset: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.kind not in BEARINGS:
-            raise InputError(
-                f"bearing, kind: expected one of {', '.join(BEARINGS)}, got {shorten(self.kind)}."
-            )
+        check_choice(self.kind, BEARINGS, "bearing, kind")
         set_field(self, "mu", quantity(self.mu, "bearing, mu", minimum=0.0))
         set_field(self, "offset", quantity(self.offset, "bearing, offset"))
         for name, kinds in (("radius", ("journal", "thrust")), ("distance", ("journal", "linear"))):
@@ -154,11 +151,7 @@ class Transmission:
     interpolation: Literal["linear", "spline"] = "linear"
 
     def __post_init__(self) -> None:
-        if self.interpolation not in INTERPOLATIONS:
-            raise InputError(
-                f"transmission, interpolation: expected one of {', '.join(INTERPOLATIONS)}, got "
-                f"{shorten(self.interpolation)}."
-            )
+        check_choice(self.interpolation, INTERPOLATIONS, "transmission, interpolation")
         set_field(self, "rated_torque", quantity(self.rated_torque, "transmission, rated_torque", above=0.0))
         set_field(self, "breakaway", quantity(self.breakaway, "transmission, breakaway", minimum=0.0))
         where = "transmission, efficiency"

@@ -17,7 +17,7 @@ from forearm.arm.record import quantity, record, set_field
 from forearm.errors import InputError, ModelError, shorten
 from forearm.portable import matmul, norm, product
 from forearm.spatial import Floats, pose, pose_xyz_rpy, rotation_about, rotation_x, rotation_z, rpy_of
-from forearm.values import LARGEST, as_floats, check_kind, check_name, frozen_array, is_number
+from forearm.values import LARGEST, as_floats, check_choice, check_kind, check_name, frozen_array, is_number
 
 Kind = Literal["revolute", "prismatic", "fixed"]
 Convention = Literal["standard", "modified"]
@@ -197,8 +197,7 @@ class Joint:
         check_name(self.parent, "link")
         check_name(self.child, "link")
         where = f"joint {self.name!r}"
-        if self.kind not in KINDS:
-            raise InputError(f"{where}, kind: expected one of {', '.join(KINDS)}, got {shorten(self.kind)}.")
+        check_choice(self.kind, KINDS, f"{where}, kind")
         check_kind(self.placement, (DH, Frame), f"{where}, placement")
         drives = {"mimic": Mimic, "motor": Motor, "friction": Friction, "transmission": Transmission}
         for name, kind in drives.items():

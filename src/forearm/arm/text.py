@@ -6,15 +6,13 @@ import math
 
 from forearm.arm.arm import Arm
 from forearm.arm.joint import DH, Joint
-from forearm.tables import filled, number, text_table
+from forearm.tables import Report, number
 
 
-def describe(arm: Arm, width: int | None = None) -> str:
-    """The arm as a headline, a table of joints and a table of links."""
-    blocks = [filled(headline(arm), width), joint_table(arm, width), link_table(arm, width)]
-    if any(j.has_drive for j in arm.tree):
-        blocks.append(drive_table(arm, width))
-    return "\n\n".join(blocks)
+def arm_report(arm: Arm) -> Report:
+    """The arm as a headline, a table of joints, one of links and one of drives."""
+    drives = [_drives(arm)] if any(j.has_drive for j in arm.tree) else []
+    return Report(before=headline(arm).splitlines(), parts=[_joints(arm), _links(arm), *drives])
 
 
 def headline(arm: Arm) -> str:
@@ -28,13 +26,13 @@ def headline(arm: Arm) -> str:
     return "\n".join(lines)
 
 
-def joint_table(arm: Arm, width: int | None = None) -> str:
+def _joints(arm: Arm) -> Report:
     """Every joint: kind, place, limits. Angles in degrees, for people."""
     dh = next((j.placement.convention for j in arm.tree if isinstance(j.placement, DH)), None)
     if dh and all(isinstance(j.placement, DH) for j in arm.tree):
         header = ["joint", "kind", "a m", "alpha deg", "d m", "theta deg", "from", "to"]
         title = f"Joints, {dh} Denavit-Hartenberg (q adds to theta, to d if it slides)"
-        rows = [[j.name, kind_cell(j), *_dh_cells(j.placement), *limit_cells(j)] for j in arm.tree]  # type: ignore[arg-type]
+        rows = [[j.name, _kind_cell(j), *_dh_cells(j.placement), *_limit_cells(j)] for j in arm.tree]  # type: ignore[arg-type]
     else:
         header = ["joint", "kind", "parent", "child", "xyz m", "rpy deg", "axis", "from", "to"]
         title = "Joints (frames in the parent link)"
@@ -49,11 +47,11 @@ def joint_table(arm: Arm, width: int | None = None) -> str:
                     "-" if j.kind == "fixed" else _vector(j.placement.axis),
                 ]
             )
-            rows.append([j.name, kind_cell(j), j.parent, j.child, *place, *limit_cells(j)])
-    return f"{filled(title, width)}\n{text_table(header, rows, width)}"
+            rows.append([j.name, _kind_cell(j), j.parent, j.child, *place, *_limit_cells(j)])
+    return Report(header, rows, title)
 
 
-def link_table(arm: Arm, width: int | None = None) -> str:
+def _links(arm: Arm) -> Report:
     """Every link: mass, centre of mass, inertia about it, in its own frame."""
     header = ["link", "mass kg", "com x m", "y", "z", "Ixx kg m^2", "Iyy", "Izz", "Ixy", "Ixz", "Iyz"]
     rows = []
@@ -61,10 +59,10 @@ def link_table(arm: Arm, width: int | None = None) -> str:
         moments = [link.inertia[i, k] for i, k in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
         rows.append([link.name, *(number(v, 5) for v in (link.mass, *link.com, *moments))])
     title = "Links (inertia about the centre of mass, axes of the link's frame)"
-    return f"{filled(title, width)}\n{text_table(header, rows, width)}"
+    return Report(header, rows, title)
 
 
-def drive_table(arm: Arm, width: int | None = None) -> str:
+def _drives(arm: Arm) -> Report:
     """Every joint that has a drive: motor, friction, and whether bearings and a
     transmission are described.
     """
@@ -83,10 +81,10 @@ def drive_table(arm: Arm, width: int | None = None) -> str:
         more += ["Stribeck"] if f is not None and f.static is not None else []
         rows.append([j.name, *motor, *friction, ", ".join(more) or "-"])
     title = "Drives (friction in N m and N m s/rad on the side said)"
-    return f"{filled(title, width)}\n{text_table(header, rows, width)}"
+    return Report(header, rows, title)
 
 
-def kind_cell(joint: Joint) -> str:
+def _kind_cell(joint: Joint) -> str:
     """The kind of a joint, and which one it follows."""
     return f"{joint.kind}, follows {joint.mimic.joint}" if joint.mimic else joint.kind
 
@@ -100,7 +98,7 @@ def _dh_words(dh: DH) -> list[str]:
     return [f"DH a {a} d {d}", f"alpha {alpha} theta {theta}", "0 0 1"]
 
 
-def limit_cells(joint: Joint) -> list[str]:
+def _limit_cells(joint: Joint) -> list[str]:
     """The ends of a joint's range, degrees or metres."""
     if joint.kind == "fixed":
         return ["-", "-"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from forearm.cli.command import Command, add_json, complain, names_of, show_json, width
 from forearm.cli.outputs import add_plot, check_picture, tell_written
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
 from forearm.tables import filled, number, text_table
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _run(given: argparse.Namespace) -> int:
     check_picture("--plot", given.plot)
     missing = problems() if given.peers else []
     rows: list[BenchmarkRow] = []
-    with Progress() as bar:
+    with ProgressBar() as bar:
         for name in ROOMS:
             if given.only in (None, name):
                 bar.say_once(f"measuring {name}")
@@ -122,7 +122,7 @@ def bars(rows: Iterable[BenchmarkRow]) -> dict[str, list[tuple[str, str | None, 
     return drawn
 
 
-def _announced(rows: Iterable[BenchmarkRow], room: str, bar: Progress) -> Iterable[BenchmarkRow]:
+def _announced(rows: Iterable[BenchmarkRow], room: str, bar: ProgressBar) -> Iterable[BenchmarkRow]:
     """The same rows; at a terminal it is said how many there are and which came last."""
     for count, row in enumerate(rows, 1):
         bar.say_once(f"measuring {room}: {count} done, the last {row.name}")

@@ -10,11 +10,12 @@ from forearm.checking import Balance, Finding, balance, check
 from forearm.checking.balancing import SAMPLES
 from forearm.cli.command import ARM_HELP, Command, add_json, complain, show_json, width
 from forearm.cli.numbers import POSITIVE
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
+from forearm.cli.terminal import show
 from forearm.errors import ForearmError, ModelWarning, PartsWarning
 from forearm.files.load import load
 from forearm.spatial import Floats
-from forearm.tables import filled, number, text_table
+from forearm.tables import Report, filled, number
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +43,7 @@ def _run(given: argparse.Namespace) -> int:
     findings = [
         Finding("warning", codes.get(w.category, "ignored"), given.file, str(w.message)) for w in ignored
     ]
-    with Progress(f"looking for the postures of {arm.name} where gravity costs most"):
+    with ProgressBar(f"looking for the postures of {arm.name} where gravity costs most"):
         cost = balance(arm, given.counterweights)
         findings += check(arm, cost)
     if given.json:
@@ -50,7 +51,8 @@ def _run(given: argparse.Namespace) -> int:
         return 0
     _show(findings)
     if arm.n:
-        print(f"\n{_gravity_text(arm, cost)}")
+        print()
+        show(_gravity(arm, cost))
     return 0
 
 
@@ -70,7 +72,7 @@ def _show(findings: list[Finding]) -> None:
         print("Nothing implausible found.")
 
 
-def _gravity_text(arm: Arm, cost: Balance) -> str:
+def _gravity(arm: Arm, cost: Balance) -> Report:
     rows = [
         [
             j.name,
@@ -81,20 +83,15 @@ def _gravity_text(arm: Arm, cost: Balance) -> str:
     ]
     how = "" if cost.climbed else f" (largest of {SAMPLES} postures: the true worst case may be larger)"
     title = f"Gravity at worst{how}, and where all joints stand then, rad (m)"
-    text = (
-        f"{filled(title, width())}\n"
-        f"{text_table(['joint', 'N m (N)', *(j.name for j in arm.joints)], rows, width())}"
-    )
-    if cost.counterweights:
-        weights = [
-            [w.joint, w.link, number(w.mass, 4), _vector(w.position), number(w.moment, 4)]
-            for w in cost.counterweights
-        ]
-        text += "\n\nCounterweights that would remove it\n"
-        text += text_table(["joint", "on link", "kg", "at m, in the link", "kg m"], weights, width())
-    for joint, why in cost.hopeless:
-        text += "\n" + filled(f"{joint}: no fixed counterweight helps: {why}.", width())
-    return text
+    weights = [
+        [w.joint, w.link, number(w.mass, 4), _vector(w.position), number(w.moment, 4)]
+        for w in cost.counterweights
+    ]
+    header = ["joint", "on link", "kg", "at m, in the link", "kg m"]
+    hopeless = [f"{joint}: no fixed counterweight helps: {why}." for joint, why in cost.hopeless]
+    parts = [Report(header, weights, "Counterweights that would remove it")] if weights else []
+    parts += [Report(after=hopeless)] if hopeless else []
+    return Report(["joint", "N m (N)", *(j.name for j in arm.joints)], rows, title, parts=parts)
 
 
 def _vector(values: Floats) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from forearm.cli.terminal import complain, is_unicode, width
-from forearm.errors import InputError, shorten, suggest
+from forearm.errors import InputError, not_among, shorten
 
 __all__ = [
     "ARM_HELP", "Command", "Formatter", "Parser", "add_arm", "add_hand", "add_json", "add_rigid", "complain",
@@ -81,9 +81,7 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
             where = None if isinstance(action, argparse._SubParsersAction) else action
-            raise argparse.ArgumentError(
-                where, f"there is no {shorten(value)}; {suggest(str(value), action.choices)}"
-            )
+            raise argparse.ArgumentError(where, not_among(value, action.choices))
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):

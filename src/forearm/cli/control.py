@@ -18,8 +18,9 @@ from forearm.cli.loading import load
 from forearm.cli.motions import add_columns, read_table
 from forearm.cli.numbers import NOT_NEGATIVE, POSITIVE, Real, Whole
 from forearm.cli.outputs import add_plot, check_picture, tell_written
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
 from forearm.cli.states import add_state, read_numbers, read_state
+from forearm.cli.terminal import show
 from forearm.control.controllers.simplified import savings
 from forearm.control.sampling import natural_frequencies, sampling_period
 from forearm.errors import InputError, shorten, suggest
@@ -27,7 +28,7 @@ from forearm.kinematics.limits import middle
 from forearm.logs.columns import Columns, Question, find_columns
 from forearm.logs.stream import reading
 from forearm.spatial import Floats
-from forearm.tables import filled, text_table
+from forearm.tables import Report, filled
 
 MOST_TESTS = 100_000
 TESTS = ("q", "tau", "qdd", "qd")
@@ -95,7 +96,7 @@ def _add_savings(parser: argparse.ArgumentParser) -> None:
 
 def _savings(given: argparse.Namespace) -> int:
     arm = load(given.arm, hand=given.hand)
-    with Progress(f"counting simplifications of {arm.name}"):
+    with ProgressBar(f"counting simplifications of {arm.name}"):
         found = savings(arm, locked=given.locked, distance=given.distance)
     if given.json:
         show_json({"name": arm.name, "savings": [vars(saving) for saving in found]})
@@ -111,10 +112,8 @@ def _savings(given: argparse.Namespace) -> int:
         ]
         for s in found
     ]
-    print(filled(f"{arm.name}: torque error and torque as shares of the whole model's", width()))
-    print(
-        text_table(["simplification", "operations", "saved", "torque error", "torque", "cost"], rows, width())
-    )
+    header = ["simplification", "operations", "saved", "torque error", "torque", "cost"]
+    show(Report(header, rows, f"{arm.name}: torque error and torque as shares of the whole model's"))
     return 0
 
 
@@ -140,7 +139,7 @@ def _period(given: argparse.Namespace) -> int:
         stiffness = np.broadcast_to(
             read_numbers(given.stiffness, "stiffness", count, f"{arm.name} needs"), arm.n
         )
-    with Progress(f"compiling the equations of {arm.name}"):
+    with ProgressBar(f"compiling the equations of {arm.name}"):
         found = natural_frequencies(arm, q, stiffness)
     fastest = float(np.nanmax(found, initial=0.0))
     if fastest == 0.0:
@@ -213,7 +212,7 @@ def _payload(given: argparse.Namespace) -> int:
     if given.log is not None:
         return _payload_of_log(given, arm, asked)
     tests = _read_tests(arm, given.tests)
-    with Progress(f"fitting a load to {len(tests['q'])} tests"):
+    with ProgressBar(f"fitting a load to {len(tests['q'])} tests"):
         found = estimate_payload(
             arm,
             tests["q"],
@@ -236,7 +235,7 @@ def _payload_of_log(given: argparse.Namespace, arm: Arm, asked: dict[str, Any]) 
     for name in ("qdd", "tau", "q"):
         if getattr(given, f"noise_{name}"):
             raise InputError(f"--noise-{name}: a log tells its noise itself; leave it out.")
-    with Progress(f"fitting a load to {given.log}"):
+    with ProgressBar(f"fitting a load to {given.log}"):
         log = read_table(given, arm, given.log, used=("q", "measured_q", "tau", "current"))
         found = payload_from_log(arm, log, **asked, units="rad,s")
     if given.json:
@@ -299,7 +298,7 @@ def _log(given: argparse.Namespace) -> int:
 
     check_picture("--plot", given.plot)
     arm = load(given.arm, hand=given.hand)
-    with Progress(f"holding {given.log} against the model"):
+    with ProgressBar(f"holding {given.log} against the model"):
         used = ("q", "measured_q", "tau", "current")
         log = read_table(given, arm, given.log, period=given.period, used=used)
         found = compare_log(arm, log, window=given.window, units="rad,s")

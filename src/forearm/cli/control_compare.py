@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.cli.command import add_arm, add_json, complain, group, show_json, width
+from forearm.cli.command import add_arm, add_json, complain, group, show_json
 from forearm.cli.controlled import clock_of, sensors_of
 from forearm.cli.loading import load
 from forearm.cli.loop_options import (
@@ -25,15 +24,15 @@ from forearm.cli.loop_options import (
 from forearm.cli.motions import MOTION_HELP, add_columns, read_plan
 from forearm.cli.numbers import POSITIVE
 from forearm.cli.outputs import add_plot, check_picture, tell_written
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
 from forearm.cli.states import add_state, read_numbers, read_state
-from forearm.control.comparison import Comparison, compare
+from forearm.cli.terminal import show
+from forearm.control.comparison import compare
 from forearm.control.model_error import perturbed
 from forearm.control.reference import default_motion, smooth
 from forearm.errors import InputError
 from forearm.kinematics.poses import forward
 from forearm.spatial import Floats
-from forearm.tables import filled, number, text_table
 from forearm.trajectories.line_speed import QUINTIC_SPEED
 from forearm.trajectories.lines import HandLine, hand_line
 
@@ -82,7 +81,7 @@ def run(given: argparse.Namespace) -> int:
     """Compare, and show the table."""
     check_picture("--plot", given.plot)
     arm = load(given.arm, hand=given.hand)
-    with Progress(f"making controllers of {arm.name}") as bar:
+    with ProgressBar(f"making controllers of {arm.name}") as bar:
         found = compare(
             arm,
             _motion(given, arm),
@@ -92,14 +91,14 @@ def run(given: argparse.Namespace) -> int:
             plant=perturbed(arm, given.error / 100.0, given.seed) if given.error else None,
             sensors=sensors_of(given, arm),
             **clock_of(given, arm, given.voltage),
-            progress=lambda done, count, name: bar.say(f"running controller {done + 1} of {count}: {name}"),
+            progress=bar,
         )
     if given.plot:
         found.plot(given.plot)
     if given.json:
         show_json(found.document() | {"plot": given.plot})
         return 0
-    print(_report(found))
+    show(found.report())
     if found.beyond:
         complain(
             f"the motion goes beyond the limits of {', '.join(found.beyond)}; nothing stops it there.",
@@ -147,50 +146,3 @@ def _line(arm: Arm, start: Floats, to: Floats, duration: float) -> HandLine:
     if not line.feasible:
         raise InputError(f"--line-to: the line cannot be followed: {line.message}")
     return line
-
-
-def _report(found: Comparison) -> str:
-    header = ["controller", "ops", "kops/s", "joints", "hand mm", "most mm", "loaded mm", "N m (N)", "stiff"]
-    rows = [
-        [
-            row.name,
-            number(row.operations, 4),
-            number(1e-3 * row.operations_per_second, 4),
-            number(row.rms, 2),
-            number(1e3 * row.hand_rms, 3),
-            number(1e3 * row.hand_largest, 3),
-            number(1e3 * row.loaded_hand_rms, 3),
-            number(row.torque_rms, 3),
-            "-" if math.isnan(row.stiffness) else f"{100.0 * row.stiffness:.3g} %",
-        ]
-        for row in found.rows
-    ]
-    said = [
-        f"{found.arm.name}: a motion of {found.duration:g} s, sampled every {1e3 * found.period:g} ms, "
-        f"bandwidth {found.bandwidth / (2.0 * math.pi):g} Hz "
-        f"(twenty samples: {1e3 * found.longest_period:.3g} ms)",
-        (
-            f"rms errors of joints, rad (m), and hand; loaded with {found.payload:.4g} kg that no "
-            "controller knows of; rms torque"
-        ),
-        text_table(header, rows, width()),
-        *_held_back(found),
-    ]
-    return "\n".join(line if "\n" in line else filled(line, width()) for line in said)
-
-
-def _held_back(found: Comparison) -> Iterator[str]:
-    """What keeps a comparison from being one of equal gains, and commands from being given."""
-    if any(row.stiffness < 1.0 for row in found.rows):
-        least = ", ".join(
-            f"{j.name} {100.0 * x:.3g} %"
-            for j, x in zip(found.arm.joints, found.shares, strict=True)
-            if x < 1.0
-        )
-        of_joints = f"; gains of joints by themselves would shake it: {least} of M_jj" if least else ""
-        yield f"stiff: what the feedback has of w^2 M_jj, at the weakest joint{of_joints}"
-    for what, when in (("saturated", "alone"), ("loaded_saturated", "under load")):
-        shares = [(row.name, getattr(row, what)) for row in found.rows]
-        listed = [f"{name} {100.0 * share:.1f} %" for name, share in shares if share]
-        if listed:
-            yield f"commands that the drives could not give, {when}: {', '.join(listed)}"

@@ -18,7 +18,7 @@ from forearm.cli.loop_options import (
 )
 from forearm.cli.motions import MOTION_HELP, add_columns, read_plan
 from forearm.cli.numbers import POSITIVE
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
 from forearm.cli.simulate import add_files, check_files, tell, write_files
 
 
@@ -51,9 +51,9 @@ def run(given: argparse.Namespace) -> int:
     """Plan, follow, and show how well."""
     check_files(given)
     arm = load(given.arm, hand=given.hand)
-    with Progress(f"planning for {arm.name}"):
+    with ProgressBar(f"planning for {arm.name}"):
         motion = read_plan(given, arm, given.motion)
-    with Progress(f"running {given.controller} on {arm.name}"):
+    with ProgressBar(f"running {given.controller} on {arm.name}"):
         found = controlled(given, arm, motion, given.voltage, given.step)
         write_files(given, found)
     tell(given, found)

@@ -9,19 +9,21 @@ from dataclasses import asdict
 from typing import Any
 
 from forearm.arm.arm import Arm
-from forearm.cli.command import ARM_HELP, Command, add_json, names_of, show_json, width
+from forearm.cli.command import ARM_HELP, Command, add_json, names_of, show_json
 from forearm.cli.loading import load
 from forearm.cli.outputs import add_plot, check_picture, tell_written
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
+from forearm.cli.terminal import show
 from forearm.counting.cost import General, general, general_matrices, per_joint
 from forearm.counting.counts import METHODS, WATERS, CountedRun, count, run
 from forearm.counting.fewest import fewest, steps_to_fewest, table_210
 from forearm.counting.matrices import MatrixCounts, count_matrices
 from forearm.counting.models import chain
 from forearm.counting.printed import CountComparison, compare, compare_steps, compare_table29, printed
-from forearm.errors import InputError, ModelError, NameNotFound, suggest
+from forearm.errors import InputError, ModelError
 from forearm.symbols.counts import Counts
-from forearm.tables import filled, text_table
+from forearm.tables import Report
+from forearm.values import check_choice
 
 TITLES = {"inverse": "Inverse dynamics", "inertia_matrix": "Inertia matrix", "forward": "Forward dynamics"}
 MOST = 3_000_000  # operations that are run for an arm; beyond it only the polynomial is given
@@ -66,8 +68,8 @@ def _run(given: argparse.Namespace) -> int:
         raise InputError("count: --formulation, --function and --explain need an ARM.")
     check_picture("--plot", given.plot)
     document: dict[str, Any] = {}
-    blocks: list[str] = []
-    with Progress() as bar:
+    blocks: list[Report] = []
+    with ProgressBar() as bar:
         if given.arm is not None:
             _count_arm(load(given.arm), given, document, blocks, bar)
         if given.printed:
@@ -83,13 +85,13 @@ def _run(given: argparse.Namespace) -> int:
         show_json(document)
         return 0
     if blocks:
-        print("\n\n".join(blocks))
+        show(Report(parts=blocks))
     tell_written([given.plot])
     return 0
 
 
 def _count_arm(
-    arm: Arm, given: argparse.Namespace, document: dict[str, Any], blocks: list[str], bar: Progress
+    arm: Arm, given: argparse.Namespace, document: dict[str, Any], blocks: list[Report], bar: ProgressBar
 ) -> None:
     name = given.formulation
     chosen = _chosen(name, given.function)
@@ -110,16 +112,14 @@ def _count_arm(
     document["methods"] = [row for group in rows.values() for row in group]
     for row in document["methods"] if given.json else []:
         row["per_joint"] = {kind: asdict(c) for kind, c in per_joint(row["name"], row["function"]).items()}
-    blocks.append(
-        filled(
-            f"{arm.name}, n = {arm.n}: multiplications + additions of one evaluation\n"
-            "general: a chain of turning joints with a symbol for each parameter; customised: this arm's "
-            "numbers, rigid, gravity along z0; code for an arm with other gravity or with drives takes more "
-            "('forearm generate' says how much). 4x4: Waters' count for the general chain, m matrix "
-            "products and a operations of order 16.",
-            width(),
-        )
+    said = (
+        f"{arm.name}, n = {arm.n}: multiplications + additions of one evaluation",
+        "general: a chain of turning joints with a symbol for each parameter; customised: this arm's "
+        "numbers, rigid, gravity along z0; code for an arm with other gravity or with drives takes more "
+        "('forearm generate' says how much). 4x4: Waters' count for the general chain, m matrix "
+        "products and a operations of order 16.",
     )
+    blocks.append(Report(before=said))
     header = ["method", f"general n = {arm.n}", "customised", "div", "trig", "4x4"]
     if name is None:
         document["fewest"] = {function: _fewest_row(arm, function, bar) for function in rows}
@@ -127,24 +127,23 @@ def _count_arm(
         cells = [_cells(row) for row in group]
         if name is None:
             cells.append(_fewest_cells(document["fewest"][function]))
-        table = text_table(header, cells, width())
-        blocks.append(f"{TITLES[function]}\n{table}")
+        blocks.append(Report(header, cells, TITLES[function]))
     if any(row["customised"] is None for group in rows.values() for row in group):
         reasons = sorted(
             {row["reason"] for group in rows.values() for row in group if row["customised"] is None}
         )
-        blocks.append("\n".join(f"-: {reason}" for reason in reasons))
+        blocks.append(Report(before=[f"-: {reason}" for reason in reasons]))
     lines = [_general_lines(row) for group in rows.values() for row in group]
-    title = filled("General n, fitted to exact counts and confirmed at further n", width())
-    blocks.append("\n".join([title, *lines]))
+    title = "General n, fitted to exact counts and confirmed at further n"
+    blocks.append(Report(before=[title, *lines]))
 
 
-def _counted(arm: Arm, name: str, function: str, bar: Progress) -> dict[str, Any]:
+def _counted(arm: Arm, name: str, function: str, bar: ProgressBar) -> dict[str, Any]:
     bar.say(f"counting {TITLES[function].lower()} by {name}")
     return _row(arm, name, function)
 
 
-def _fewest_row(arm: Arm, function: str, bar: Progress) -> dict[str, Any]:
+def _fewest_row(arm: Arm, function: str, bar: ProgressBar) -> dict[str, Any]:
     """The generated code's counts, for this arm and for the general chain of as many turning joints."""
     bar.say(f"finding the fewest operations: {TITLES[function].lower()}")
     return {
@@ -158,7 +157,7 @@ def _fewest_cells(row: dict[str, Any]) -> list[str]:
     return ["generated code", _sum(row["general_at_n"]), _sum(own), str(own["div"]), str(own["trig"]), "-"]
 
 
-def _explain_steps(arm: Arm, function: str, document: dict[str, Any], blocks: list[str]) -> None:
+def _explain_steps(arm: Arm, function: str, document: dict[str, Any], blocks: list[Report]) -> None:
     """What each step towards the fewest operations saved."""
     steps = steps_to_fewest(arm, function)
     rows, before = [], None
@@ -177,17 +176,10 @@ def _explain_steps(arm: Arm, function: str, document: dict[str, Any], blocks: li
         )
         before = total
     document["steps"] = [{"title": step.title, **asdict(step.counts)} for step in steps]
-    blocks.append(
-        filled(
-            (
-                f"{TITLES[function]} of {arm.name}, rigid, gravity along z0: what each step "
-                "leaves, and what it saved"
-            ),
-            width(),
-        )
-        + "\n"
-        + text_table(["step", "mul", "add", "together", "saved", "trig"], rows, width())
+    title = (
+        f"{TITLES[function]} of {arm.name}, rigid, gravity along z0: what each step leaves, and what it saved"
     )
+    blocks.append(Report(["step", "mul", "add", "together", "saved", "trig"], rows, title))
 
 
 def _chosen(name: str | None, function: str | None) -> dict[str, tuple[str, ...]]:
@@ -196,9 +188,7 @@ def _chosen(name: str | None, function: str | None) -> dict[str, tuple[str, ...]
     if name is None:
         return among
     known = sorted({n for names in among.values() for n in names})
-    if name not in known:
-        what = "there is no formulation" if function is None else f"{function} has no method"
-        raise NameNotFound(f"count: {what} {name!r}; {suggest(name, known)}")
+    check_choice(name, known, "--formulation" if function is None else f"--formulation of {function}")
     return {f: (name,) for f, names in among.items() if name in names}
 
 
@@ -262,7 +252,7 @@ def _sum(counts: dict[str, int] | None) -> str:
     return f"{counts['mul']} + {counts['add']}" if counts else "-"
 
 
-def _explain(arm: Arm, function: str, name: str, document: dict[str, Any], blocks: list[str]) -> None:
+def _explain(arm: Arm, function: str, name: str, document: dict[str, Any], blocks: list[Report]) -> None:
     """Counts by the symbol and link for which an operation was first done."""
     if function == "forward":
         raise InputError(
@@ -287,10 +277,10 @@ def _explain(arm: Arm, function: str, name: str, document: dict[str, Any], block
     cells = [[symbol, link, str(c.mul), str(c.add), str(c.div), str(c.trig)] for symbol, link, c in rows]
     cells.append(["total", "", str(total.mul), str(total.add), str(total.div), str(total.trig)])
     title = f"{name} on {arm.name}, customised: an operation belongs to the first quantity that needs it"
-    blocks.append(f"{title}\n{text_table(['quantity', 'link', 'mul', 'add', 'div', 'trig'], cells, width())}")
+    blocks.append(Report(["quantity", "link", "mul", "add", "div", "trig"], cells, title))
 
 
-def _beside_printed(document: dict[str, Any], blocks: list[str]) -> None:
+def _beside_printed(document: dict[str, Any], blocks: list[Report]) -> None:
     groups = {
         "Printed counts and ours (n = 6 unless said otherwise; ours: the code as it is)": compare(),
         "Mata 4.1, each step for one link": compare_steps(),
@@ -303,30 +293,29 @@ def _beside_printed(document: dict[str, Any], blocks: list[str]) -> None:
         for row in table["rows"]
     ]
     for title, group in groups.items():
-        blocks.append("\n".join([title, *(_line(c) for c in group)]))
+        blocks.append(Report(before=[title, *map(_line, group)], under="    "))
     methods, rows = table_210()
     document["table_210"] = [
         {"robot": robot, **dict(zip(methods, pairs, strict=True))} for robot, pairs in rows
     ]
     cells = [[robot, *(" + ".join(map(str, pair)) or "-" for pair in pairs)] for robot, pairs in rows]
-    table = text_table(["robot", *methods], cells, width())
-    note = filled(printed()["table_210"]["note"], width())
-    blocks.append(f"Dhanaraj Table 2.10, mul + add of customised inverse dynamics, and ours\n{table}\n{note}")
+    title = "Dhanaraj Table 2.10, mul + add of customised inverse dynamics, and ours"
+    blocks.append(Report(["robot", *methods], cells, title, after=[printed()["table_210"]["note"]]))
     lines = [
         f"{table['place']}: {row[0]}: {row[1]} mul, {row[2]} add"
         for table in printed()["cited"]
         for row in table["rows"]
     ]
-    blocks.append("\n".join(["Cited by the documents from papers that are not here, not recomputed", *lines]))
+    title = "Cited by the documents from papers that are not here, not recomputed"
+    blocks.append(Report(before=[title, *lines]))
 
 
 def _line(c: CountComparison) -> str:
     by = f", so counted {_figure(c.by_convention, c.unit)}" if c.by_convention not in (None, c.ours) else ""
-    line = (
+    return (
         f"{c.place}, {c.what}: printed {_figure(c.printed, c.unit)}, ours "
         f"{_figure(c.ours, c.unit)}{by}: {c.sentence}"
     )
-    return filled(line, width(), "    ")
 
 
 def _figure(pair: tuple[int, ...] | None, unit: tuple[str, ...]) -> str:

@@ -23,10 +23,10 @@ from forearm.checking import balance
 from forearm.cli.command import Command, add_json, show_json, width
 from forearm.cli.demo_report.counted import CountTable, count_tables
 from forearm.cli.demo_report.motion import Followed, Torques, follow, planned, torques
-from forearm.cli.demo_report.page import Report, write_report
+from forearm.cli.demo_report.page import DemoReport, write_report
 from forearm.cli.demo_report.speed import micro, speed_rows, times
 from forearm.cli.outputs import tell_written
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
 from forearm.cli.skeleton import draw
 from forearm.cli.terminal import is_unicode
 from forearm.codegen import Source, generate
@@ -47,7 +47,7 @@ class Story:
 
     folder: Path
     is_quiet: bool
-    bar: Progress
+    bar: ProgressBar
     files: list[Path] = field(default_factory=list)
     figures: dict[str, Any] = field(default_factory=dict)
 
@@ -71,7 +71,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(given: argparse.Namespace) -> int:
     start = time.perf_counter()
-    with Progress() as bar:
+    with ProgressBar() as bar:
         story = Story(_made(Path(given.output)), given.json, bar)
         arm, findings = _described(story)
         _written(story, arm)
@@ -91,7 +91,7 @@ def _run(given: argparse.Namespace) -> int:
         speed = _timed(story, arm)
         bar.say("writing the page")
         page = story.folder / PAGE
-        write_report(Report(arm, findings, needed, known, naive, counts, source, speed, machine()), page)
+        write_report(DemoReport(arm, findings, needed, known, naive, counts, source, speed, machine()), page)
     story.files.append(page)
     seconds = time.perf_counter() - start
     if given.json:

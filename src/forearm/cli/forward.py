@@ -11,7 +11,7 @@ from forearm.cli.inverse import STATE, add_load, read_load
 from forearm.cli.loading import load
 from forearm.cli.logfiles import FORWARD as MANY
 from forearm.cli.logfiles import add_files, check_files, run_files
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
 from forearm.cli.states import add_degrees, add_state, read_state
 from forearm.drives.motor import torque_of
 from forearm.dynamics.reference import FORWARD, forward
@@ -60,7 +60,7 @@ def _run(given: argparse.Namespace) -> int:
             raise InputError("--voltage: it stands in the place of --tau; give one of them.")
         voltage = read_state(arm, given.voltage, "voltage", degrees=False)
         tau = torque_of(arm, voltage, qd)
-    with Progress(f"computing accelerations of {arm.name} by {given.method}"):
+    with ProgressBar(f"computing accelerations of {arm.name} by {given.method}"):
         qdd = forward(arm, q, qd, tau, given.method, **read_load(given))
     if given.json:
         document = {"name": arm.name, "method": given.method, "q": q, "qd": qd, "tau": tau, "qdd": qdd}

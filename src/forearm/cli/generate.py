@@ -8,7 +8,7 @@ from dataclasses import asdict
 from forearm.cli.command import Command, add_arm, add_json, add_rigid, names_of, show_json, width
 from forearm.cli.loading import load
 from forearm.cli.outputs import tell_written
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
 from forearm.codegen.functions import FUNCTIONS
 from forearm.codegen.generate import LANGUAGES, generate
 from forearm.tables import filled
@@ -54,7 +54,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(given: argparse.Namespace) -> int:
     arm = load(given.arm, hand=given.hand)
     functions = given.function or ["inverse_dynamics"]
-    with Progress(f"finding the fewest operations of {' and '.join(functions)}"):
+    with ProgressBar(f"finding the fewest operations of {' and '.join(functions)}"):
         source = generate(
             arm.rigid() if given.rigid else arm,
             functions,

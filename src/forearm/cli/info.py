@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.arm.text import describe
+from forearm.arm.text import arm_report
 from forearm.checking.magnitudes import reach
 from forearm.cli.command import Command, add_arm, add_json, show_json, width
 from forearm.cli.loading import load
 from forearm.cli.outputs import add_plot, check_picture, tell_written
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
 from forearm.cli.skeleton import draw
 from forearm.cli.states import add_state, read_state
-from forearm.cli.terminal import is_unicode
+from forearm.cli.terminal import is_unicode, show
 from forearm.files.armfile_write import to_document
 from forearm.kinematics.poses import forward
 from forearm.reduction.base import BaseParameters, base_parameters
@@ -61,7 +61,7 @@ def _run(given: argparse.Namespace) -> int:
             ]
         show_json(document)
         return 0
-    print(describe(arm, width()))
+    show(arm_report(arm))
     hand = forward(arm, q)[:3, 3]
     at = (
         f"q = {' '.join(number(v, 4) for v in q) or '-'} rad (m): hand at "
@@ -81,7 +81,7 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _base(arm: Arm) -> BaseParameters:
-    with Progress("finding the base parameters"):
+    with ProgressBar("finding the base parameters"):
         return base_parameters(arm)
 
 

@@ -12,7 +12,7 @@ from forearm.cli.command import Command, add_arm, add_json, add_rigid, group, na
 from forearm.cli.loading import load
 from forearm.cli.logfiles import INVERSE as MANY
 from forearm.cli.logfiles import add_files, check_files, run_files
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
 from forearm.cli.states import add_degrees, add_state, read_numbers, read_state
 from forearm.drives.motor import voltage_of, without_constants
 from forearm.dynamics.reference import INVERSE, inverse, trace
@@ -83,7 +83,7 @@ def _run(given: argparse.Namespace) -> int:
         for name, text in (("q", given.q), ("qd", given.qd), ("qdd", given.qdd))
     )
     surroundings = read_load(given)
-    with Progress(f"computing torques of {arm.name} by {given.formulation}"):
+    with ProgressBar(f"computing torques of {arm.name} by {given.formulation}"):
         tau = inverse(arm, q, qd, qdd, given.formulation, **surroundings)
         traced = trace(arm, q, qd, qdd, given.formulation, **surroundings) if given.trace else None
     voltage = None if without_constants(arm) or not arm.n else voltage_of(arm, tau, qd)

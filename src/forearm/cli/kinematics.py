@@ -8,11 +8,12 @@ from typing import Any, cast
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.cli.command import Command, add_arm, add_json, group, show_json, width
+from forearm.cli.command import Command, add_arm, add_json, group, show_json
 from forearm.cli.loading import load
 from forearm.cli.poses import add_form, read_form, read_pose
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
 from forearm.cli.states import add_degrees, add_state, read_state
+from forearm.cli.terminal import show
 from forearm.errors import InputError
 from forearm.kinematics.hand import hand_motion
 from forearm.kinematics.jacobian import jacobian
@@ -20,7 +21,7 @@ from forearm.kinematics.manipulability import condition_number, manipulability
 from forearm.kinematics.orientation import FORMS
 from forearm.kinematics.poses import forward
 from forearm.spatial import Floats
-from forearm.tables import filled, number, text_table
+from forearm.tables import Report, number
 
 ROWS = ("vx", "vy", "vz", "wx", "wy", "wz")
 
@@ -106,16 +107,14 @@ def _forward(given: argparse.Namespace, arm: Arm) -> int:
         [name.replace("_", " "), *map(_short, vector), units.get(name, "rad/s^2")]
         for name, vector in shown.items()
     ]
-    print(
-        f"{arm.name}, {given.link or 'hand'}, base axes\n"
-        f"{text_table(['', 'x', 'y', 'z', 'unit'], rows, width())}"
-    )
+    title = f"{arm.name}, {given.link or 'hand'}, base axes"
     orientation = f"orientation, {given.form}: {_named(given.form, motion.orientation(given.form))}"
-    print(f"\n{filled(orientation, width())}")
-    print("\n" + "\n".join(f"{name.replace('_', ' ')}: {number(value)}" for name, value in measures.items()))
+    measured = [f"{name.replace('_', ' ')}: {number(value)}" for name, value in measures.items()]
+    parts = [Report(before=[orientation]), Report(before=measured)]
     if given.jacobian:
-        rows = [[name, *map(_short, row)] for name, row in zip(ROWS, J, strict=True)]
-        print(f"\n{text_table(['J', *(joint.name for joint in arm.joints)], rows, width())}")
+        columns = [[name, *map(_short, row)] for name, row in zip(ROWS, J, strict=True)]
+        parts.append(Report(["J", *(joint.name for joint in arm.joints)], columns))
+    show(Report(["", "x", "y", "z", "unit"], rows, title, parts=parts))
     return 0
 
 
@@ -134,7 +133,7 @@ def _inverse(given: argparse.Namespace, arm: Arm) -> int:
     T = read_pose(given.pose, given.form, given.degrees)
     near = None if given.q is None else read_state(arm, given.q, "q", given.degrees)
     limits = not given.no_limits
-    with Progress(f"looking for postures of {arm.name}"):
+    with ProgressBar(f"looking for postures of {arm.name}"):
         q, verdict = (
             _numeric(arm, T, near, limits)
             if given.numeric
@@ -143,23 +142,16 @@ def _inverse(given: argparse.Namespace, arm: Arm) -> int:
     if given.json:
         show_json({"name": arm.name, "form": given.form, "pose": T, "q": q} | verdict)
         return 0
+    names, message = [joint.name for joint in arm.joints], verdict["message"]
     if len(q):
         rows = [[str(k + 1), *map(_short, row)] for k, row in enumerate(q)]
-        print(f"q, rad (m)\n{text_table(['branch', *(joint.name for joint in arm.joints)], rows, width())}")
-    print(verdict["message"])
-    if verdict.get("nearest"):
-        nearest = verdict["nearest"]
-        print(
-            text_table(
-                ["nearest", *(joint.name for joint in arm.joints)],
-                [["", *map(_short, nearest["q"])]],
-                width(),
-            )
-        )
-        print(
-            f"the hand is then {number(nearest['distance'])} m and "
-            f"{number(nearest['angle'])} rad from the pose"
-        )
+        show(Report(["branch", *names], rows, "q, rad (m)", after=[message]))
+    elif nearest := verdict.get("nearest"):
+        off = f"{number(nearest['distance'])} m and {number(nearest['angle'])} rad"
+        after = [f"the hand is then {off} from the pose"]
+        show(Report(["nearest", *names], [["", *map(_short, nearest["q"])]], message, after=after))
+    else:
+        show(Report(before=[message]))
     return 0
 
 

@@ -15,16 +15,17 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.cli.command import show_json, width
+from forearm.cli.command import show_json
 from forearm.cli.outputs import tell_written
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
+from forearm.cli.terminal import show
 from forearm.errors import InputError
 from forearm.logs.block import Writer
 from forearm.logs.columns import Columns, Question, find_columns
 from forearm.logs.stream import STANDARD, Log, check_apart, reading, writing
 from forearm.logs.summary import Summary
 from forearm.spatial import Floats
-from forearm.tables import number, text_table
+from forearm.tables import Report, number
 
 ANGULAR = ("q", "qd", "qdd")  # what --degrees is about
 DEGREE = math.pi / 180.0
@@ -92,7 +93,7 @@ def run_files(given: argparse.Namespace, arm: Arm, what: Computation) -> int:
     """Compute every row of --from, write --to, and show a summary."""
     start = time.perf_counter()
     question = Question(tuple(j.name for j in arm.joints), what.needed, what.made)
-    with Progress(f"compiling {what.function} of {arm.name}"):
+    with ProgressBar(f"compiling {what.function} of {arm.name}"):
         evaluate = _evaluation(arm, what, given.degrees)
     with _ended_cleanly(), reading(given.source) as log:
         columns = find_columns(log.header, question, log.name, given.target is not None)
@@ -105,7 +106,7 @@ def run_files(given: argparse.Namespace, arm: Arm, what: Computation) -> int:
     if given.json:
         show_json(_document(given, arm, summary, seconds))
     elif given.target != STANDARD:
-        print(_report(given, arm, what, summary, seconds))
+        show(_report(given, arm, what, summary, seconds))
         tell_written([given.target])
     return 0
 
@@ -129,13 +130,14 @@ def _evaluation(arm: Arm, what: Computation, degrees: bool) -> Evaluate:
 
 def _stream(log: Log, columns: Columns, evaluate: Evaluate, writer: Writer | None) -> Summary:
     summary = Summary(len(columns.made))
-    with Progress(f"reading {log.name}") as progress:
+    with ProgressBar(f"reading {log.name}") as bar:
         for block in log.blocks(columns, whole=writer is not None):
             results = evaluate(block.states)
             summary.add(results)
             if writer is not None:
                 writer.write(block, results)
-            progress.show(summary.rows, log.fraction())
+            share = log.fraction()
+            bar(share or 0.0, 0.0 if share is None else 1.0, f"{summary.rows:,} rows")
     return summary
 
 
@@ -170,10 +172,13 @@ def _document(given: argparse.Namespace, arm: Arm, summary: Summary, seconds: fl
     }
 
 
-def _report(given: argparse.Namespace, arm: Arm, what: Computation, summary: Summary, seconds: float) -> str:
+def _report(
+    given: argparse.Namespace, arm: Arm, what: Computation, summary: Summary, seconds: float
+) -> Report:
     lines = [f"{summary.rows} rows of {given.source} in {seconds:.2f} s"]
     if summary.not_finite:
         lines.append(f"Not finite: {summary.not_finite} rows, left out below. Are all numbers in SI units?")
+    parts = []
     if summary.rows > summary.not_finite:
         figures = zip(
             summary.smallest, summary.largest, summary.rms, summary.max_abs, summary.max_abs_row, strict=True
@@ -184,5 +189,5 @@ def _report(given: argparse.Namespace, arm: Arm, what: Computation, summary: Sum
         ]
         made = what.made
         header = ["joint", f"{made} min", "max", "rms", f"|{made}| max", "at row", "unit"]
-        lines += ["", text_table(header, rows, width())]
-    return "\n".join(lines)
+        parts.append(Report(header, rows))
+    return Report(before=lines, parts=parts)

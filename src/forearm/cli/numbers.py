@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 
 from forearm.errors import shorten
-from forearm.values import LARGEST
+from forearm.values import LARGEST, number_in
 
 
 @dataclass(frozen=True)
@@ -78,11 +78,6 @@ NOT_NEGATIVE = Real(least=0.0)
 
 
 def plain_float(text: str) -> float | None:
-    """The finite number that a text is, None where it is none:
-    neither nan and inf nor Python's 1_000 are taken.
-    """
-    try:
-        value = float(text) if text.isascii() and "_" not in text else math.nan
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
+    """The finite number that a text is, None where it is none."""
+    value = number_in(text)
+    return value if value is not None and math.isfinite(value) else None

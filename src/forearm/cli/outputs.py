@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from forearm.errors import InputError
+from forearm.values import listed
 
 PICTURES = (".png", ".svg", ".pdf")
 PAGES = (".html", ".htm")
@@ -52,11 +53,6 @@ def check_output(
         raise InputError(
             f"{option} {path}: nothing can be written in the folder {target.parent}; name another."
         )
-
-
-def listed(names: Sequence[str]) -> str:
-    """a, b or c."""
-    return " or ".join(([", ".join(names[:-1])] if names[:-1] else []) + list(names[-1:]))
 
 
 def tell_written(paths: Iterable[str | os.PathLike[str] | None]) -> None:

@@ -6,9 +6,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from forearm.cli.command import Command, add_json, show_json, width
+from forearm.cli.command import Command, add_json, show_json
 from forearm.cli.outputs import tell_written
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
+from forearm.cli.terminal import show
 from forearm.errors import NameNotFound, shorten, suggest
 from forearm.files.armfile import ARM
 from forearm.files.armfile_write import block_lines, link_block
@@ -17,7 +18,8 @@ from forearm.parts.database import Component, Mass, read_parts
 from forearm.parts.refresh import link_of, refuse_unknown, update_armfile_text
 from forearm.reading.textfile import MAX_TOML_BYTES, parse_toml, read_bytes, write_text
 from forearm.spatial import Floats
-from forearm.tables import filled, number, text_table
+from forearm.tables import Report, number
+from forearm.values import chosen
 
 PARTS = ".parts.toml"
 HEADER = ["mass kg", "com x m", "y", "z", "Ixx kg m^2", "Iyy", "Izz", "Ixy", "Ixz", "Iyz"]
@@ -43,22 +45,17 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(given: argparse.Namespace) -> int:
     path = _found(given.file)
-    with Progress(f"reading {path.name} and the solids that it names"):
+    with ProgressBar(f"reading {path.name} and the solids that it names"):
         links = read_parts(path)
     if given.link is not None:
-        names = [link.name for link in links]
-        if given.link not in names:
-            raise NameNotFound(
-                f"--link: {path.name} has no link {shorten(given.link)}; {suggest(given.link, names)}"
-            )
-        links = tuple(link for link in links if link.name == given.link)
+        links = (chosen({link.name: link for link in links}, given.link, f"--link, {path.name}"),)
     if given.update:
         _update(Path(given.update), links, path.name)
     if given.json:
         show_json({"links": [_plain(link) for link in links], "written": given.update})
         return 0
     for link in links:
-        print(_report(link))
+        show(_report(link))
         print(f"\n{_steps(link)}\n" if given.steps else "")
     tell_written([given.update])
     return 0
@@ -90,7 +87,7 @@ def _update(armfile: Path, links: tuple[Component, ...], parts: str) -> None:
     write_text(armfile, update_armfile_text(data.decode("utf-8"), lines, armfile.name))
 
 
-def _report(link: Component) -> str:
+def _report(link: Component) -> Report:
     """Section, part and link, each in the frame of what holds it; the link in its own frame."""
     rows = []
     for part in link.held:
@@ -101,7 +98,7 @@ def _report(link: Component) -> str:
     title = (
         f"{link.name}: sections in their part's frame, parts in the drawing frame, the link in its own frame"
     )
-    return f"{filled(title, width())}\n{text_table(['what', *HEADER], rows, width())}"
+    return Report(["what", *HEADER], rows, title)
 
 
 def _steps(link: Component) -> str:

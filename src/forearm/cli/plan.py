@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.cli.command import Command, add_arm, add_json, complain, group, names_of, show_json, width
+from forearm.cli.command import Command, add_arm, add_json, complain, group, names_of, show_json
 from forearm.cli.loading import load
 from forearm.cli.loop_options import add_dac, read_dac
 from forearm.cli.numbers import POSITIVE, Whole
 from forearm.cli.outputs import add_plot, check_output, check_picture, tell_written
 from forearm.cli.poses import add_form, read_form, read_pose
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
 from forearm.cli.states import add_state, read_numbers, read_state
+from forearm.cli.terminal import show
 from forearm.errors import InputError
 from forearm.logs.table import ENDINGS
 from forearm.spatial import Floats
-from forearm.tables import filled, number, text_table
 from forearm.trajectories.line_speed import PROFILES
 from forearm.trajectories.lines import HandLine, hand_line
 from forearm.trajectories.planning import Plan, plan
@@ -132,11 +132,11 @@ def _run(given: argparse.Namespace) -> int:
             "--phase: goes with --joint, the number of the joint that is drawn; give both or none."
         )
     wanted, dac = _wanted(given, arm), read_dac(given, arm)
-    with Progress(f"planning for {arm.name}"):
+    with ProgressBar(f"planning for {arm.name}"):
         made = plan(arm, wanted, **_limits(given, arm), dac=dac, step=given.step)
     if isinstance(made.motion, HandLine) and not made.motion.feasible:
         return _infeasible(made, made.motion, given.json)
-    with Progress("writing files"):
+    with ProgressBar("writing files"):
         if given.phase:
             _draw_phase(made, given.phase, given.joint)
         if given.output:
@@ -147,7 +147,7 @@ def _run(given: argparse.Namespace) -> int:
     if given.json:
         show_json(_document(made) | written)
         return 0
-    print(_report(made))
+    show(made.report())
     for text in made.warnings:
         complain(text, kind="warning")
     tell_written(written.values())
@@ -268,50 +268,6 @@ def _limit(arm: Arm, text: str, name: str, degrees: bool) -> Floats:
     unit = np.array([math.pi / 180.0 if degrees and j.kind == "revolute" else 1.0 for j in arm.joints])
     limits: Floats = values * unit
     return limits
-
-
-def _report(made: Plan) -> str:
-    arm = made.arm
-    line = isinstance(made.motion, HandLine)
-    what = f"a line of the hand, {_length(made):.4g} m" if line else f"{len(made.motion.times)} points"
-    tau, qd = (np.nanmax(np.abs(block), axis=0) for block in (made.tau, made.qd))
-    header = ["joint", "from", "to", "largest speed", "largest torque", "it has"]
-    has = [j.max_effort for j in arm.joints]
-    rows = [
-        [j.name, number(a), number(b), number(v), number(t), "-" if most is None else number(most)]
-        for j, a, b, v, t, most in zip(arm.joints, made.q[0], made.q[-1], qd, tau, has, strict=True)
-    ]
-    if made.voltage is not None:
-        header.append("largest voltage V")
-        for row, volts in zip(rows, np.nanmax(np.abs(made.voltage), axis=0), strict=True):
-            row.append(number(volts))
-    header.append("unit")
-    for row, j in zip(rows, arm.joints, strict=True):
-        row.append("rad, rad/s, N m" if j.kind == "revolute" else "m, m/s, N")
-    lines = [f"{arm.name}: {what}, {made.duration:.6g} s", text_table(header, rows, width())]
-    if made.deviation is not None:
-        off = number(float(made.deviation))
-        lines.append(
-            filled(f"joints leave the straight lines between the points by {off} rad (m) at most", width())
-        )
-    if made.limits is not None:
-        most = ", ".join(number(a) for a in made.limits.acceleration)
-        lines.append(filled(f"largest accelerations: {most} rad/s^2 (m/s^2)", width()))
-    if made.limited_by is not None:
-        use = made.limited_by
-        lines.append(
-            filled(
-                f"used most: {use.share:.1%} of the {use.quantity} of {use.joint}, at {use.time:.4g} s",
-                width(),
-            )
-        )
-    return "\n".join(lines)
-
-
-def _length(made: Plan) -> float:
-    assert isinstance(made.motion, HandLine)
-    corners = made.motion.hand(made.motion.times)[0]
-    return float(np.linalg.norm(np.diff(corners, axis=0), axis=1).sum())
 
 
 def _document(made: Plan) -> dict[str, Any]:

@@ -8,10 +8,11 @@ import numpy as np
 
 from forearm.cli.command import names_of
 from forearm.cli.states import read_numbers
-from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.errors import InputError, shorten
 from forearm.kinematics.hand import hand_pose
 from forearm.kinematics.orientation import FORMS
 from forearm.spatial import Floats
+from forearm.values import check_choice
 
 USUAL = "rpy"
 
@@ -25,10 +26,7 @@ def add_form(parser: argparse._ActionsContainer) -> None:
 
 def read_form(given: str | None) -> str:
     """The form's name, or an error that lists them."""
-    form = USUAL if given is None else given
-    if form not in FORMS:
-        raise NameNotFound(f"--form: there is no {shorten(form)}; {suggest(form, FORMS)}")
-    return form
+    return check_choice(USUAL if given is None else given, FORMS, "--form")
 
 
 def read_pose(text: str, form: str, degrees: bool) -> Floats:

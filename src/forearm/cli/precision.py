@@ -8,14 +8,16 @@ import math
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.cli.command import Command, add_arm, add_json, show_json, width
+from forearm.cli.command import Command, add_arm, add_json, show_json
 from forearm.cli.loading import load
 from forearm.cli.outputs import add_plot, check_picture, tell_written
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
+from forearm.cli.terminal import show
 from forearm.dynamics.precision import METHODS, PrecisionStudy, precision_study
-from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.errors import InputError
 from forearm.spatial import Floats
-from forearm.tables import filled, number, text_table
+from forearm.tables import Report, number
+from forearm.values import check_choice
 
 POSTURES, PIECE = 180, 10
 
@@ -67,17 +69,12 @@ def _run(given: argparse.Namespace) -> int:
         return 0
     rows = [[method, number(largest, 4), number(mean, 4)] for method, (largest, mean) in differences.items()]
     unit = "rad/s^2" if arm.joints[shown].kind == "revolute" else "m/s^2"
-    print(
-        filled(
-            f"{arm.name}: {names[swept]} through {POSTURES} positions, at rest; acceleration of "
-            f"{names[shown]}, {unit}, float32 - float64",
-            width(),
-        )
+    title = (
+        f"{arm.name}: {names[swept]} through {POSTURES} positions, at rest; acceleration of "
+        f"{names[shown]}, {unit}, float32 - float64"
     )
-    print(text_table(["method", f"largest {unit}", f"mean {unit}"], rows, width()))
-    print(
-        filled(f"condition number of M: {study.condition.min():.4g} to {study.condition.max():.4g}", width())
-    )
+    after = [f"condition number of M: {study.condition.min():.4g} to {study.condition.max():.4g}"]
+    show(Report(["method", f"largest {unit}", f"mean {unit}"], rows, title, after=after))
     tell_written([given.plot])
     return 0
 
@@ -85,7 +82,7 @@ def _run(given: argparse.Namespace) -> int:
 def _studied(arm: Arm, postures: Floats) -> PrecisionStudy:
     """The study piece by piece, so that it can be said how far it is."""
     pieces = []
-    with Progress() as bar:
+    with ProgressBar() as bar:
         for done in range(0, len(postures), PIECE):
             bar.say(
                 f"solving posture {done + 1} of {len(postures)} by {len(METHODS)} methods "
@@ -101,9 +98,7 @@ def _studied(arm: Arm, postures: Floats) -> PrecisionStudy:
 
 
 def _index(names: list[str], name: str, option: str) -> int:
-    if name not in names:
-        raise NameNotFound(f"--{option}: there is no movable joint {shorten(name)}; {suggest(name, names)}")
-    return names.index(name)
+    return names.index(check_choice(name, names, f"--{option}"))
 
 
 COMMAND = Command("forearm precision ascher2 --plot fig2.png", _add_arguments, _run)

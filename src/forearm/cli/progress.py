@@ -16,7 +16,7 @@ TICK = 0.2  # s between two looks at the clock
 BAR = 24  # characters
 
 
-class Progress:
+class ProgressBar:
     """What is done now, with the seconds that it takes, or a bar. Silent where standard error is no
     terminal; wiped out at the end.
     """
@@ -28,7 +28,7 @@ class Progress:
         self._lock = threading.Lock()
         self._ended = threading.Event()
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> ProgressBar:
         if self._is_shown:
             threading.Thread(target=self._tick, daemon=True).start()
         return self
@@ -52,14 +52,16 @@ class Progress:
             if self._is_shown:
                 draw_line(doing)
 
-    def show(self, rows: int, fraction: float | None) -> None:
-        """Draw the bar anew, at most some times a second."""
-        now = time.monotonic()
-        if not self._is_shown or now - self._drawn < EVERY:
+    def __call__(self, done: float, total: float, what: str) -> None:
+        """What is done from now on, behind a bar that is drawn at most some times a second: a `Progress`."""
+        if not self._is_shown:
             return
+        now = time.monotonic()
         with self._lock:
-            self._doing, self._drawn = "", now
-            draw_line(progress_line(rows, fraction, now - self._start))
+            self._doing = progress_line(done, total, what, now - self._start)
+            if now - self._drawn >= EVERY:
+                self._drawn = now
+                draw_line(self._doing)
 
     def _tick(self) -> None:
         while not self._ended.wait(TICK):
@@ -69,13 +71,11 @@ class Progress:
                     draw_line(f"{self._doing} ({seconds:.0f} s)")
 
 
-def progress_line(rows: int, fraction: float | None, seconds: float) -> str:
-    """The bar, the share, rows done, their rate and the time left;
-    without a bar where the length is unknown.
-    """
-    rate = f"{rows:,} rows, {rows / max(seconds, 1e-9):,.0f} a second"
-    if not fraction:
-        return rate
-    full = round(BAR * fraction)
-    left = seconds * (1.0 - fraction) / fraction
-    return f"[{'#' * full}{'-' * (BAR - full)}] {100 * fraction:3.0f} %  {rate}, {left:.0f} s left"
+def progress_line(done: float, total: float, what: str, seconds: float) -> str:
+    """The bar, the share, what is done and the time left; what is done alone where the end is not known."""
+    if not total > 0.0:
+        return what
+    share = min(max(done / total, 0.0), 1.0)
+    full = round(BAR * share)
+    left = f", {seconds * (1.0 - share) / share:.0f} s left" if share else ""
+    return f"[{'#' * full}{'-' * (BAR - full)}] {100 * share:3.0f} %  {what}{left}"

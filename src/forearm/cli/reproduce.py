@@ -11,13 +11,14 @@ from typing import Any, get_args
 
 from forearm.cli.command import Command, add_json, show_json, width
 from forearm.cli.outputs import check_page, tell_written
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
+from forearm.cli.terminal import show
 from forearm.errors import InputError
 from forearm.reading.textfile import write_text
 from forearm.reproduce import DOCUMENTS, Result, catalogue, reproduce
 from forearm.reproduce.catalogue import Verdict
 from forearm.reproduce.catalogue import pictures as listed
-from forearm.tables import filled, number, text_table
+from forearm.tables import Report, filled, number
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,10 +40,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(given: argparse.Namespace) -> int:
     catalogue(given.document)  # a name that is none is refused before anything is drawn
     _check(given)
-    with Progress() as bar:
+    with ProgressBar() as bar:
         figures = _figures(given.document, bar) if given.figures or given.with_figures else {}
         drawn = _draw(figures, Path(given.figures), bar) if given.figures else []
-        results = list(reproduce(given.document, lambda what: bar.say(f"recomputing {what}")))
+        results = list(reproduce(given.document, bar))
         if given.html:
             bar.say("writing the page")
             _write_page(results, figures if given.with_figures else {}, given.html)
@@ -53,8 +54,9 @@ def _run(given: argparse.Namespace) -> int:
         return 0
     items = list(dict.fromkeys(result.item.id for result in results))
     for item in items:
-        print(_report([result for result in results if result.item.id == item]) + "\n")
-    print(_summary(results))
+        show(_report([result for result in results if result.item.id == item]))
+        print()
+    show(_summary(results))
     if given.figures:
         print("".join(f"{line}\n" for line in _not_drawn(given.document)), end="")
         print("" if drawn else f"no figure of {given.document} is drawn\n", end="")
@@ -87,7 +89,7 @@ def _check_folder(folder: Path, is_needed: bool) -> None:
         ) from error
 
 
-def _figures(document: str, bar: Progress) -> dict[str, dict[str, Any]]:
+def _figures(document: str, bar: ProgressBar) -> dict[str, dict[str, Any]]:
     """The pictures that there are of a document, by document and name."""
     figures = {}
     for name, pictures in DRAWN.items():
@@ -107,7 +109,7 @@ def _write_page(results: list[Result], figures: dict[str, dict[str, Any]], path:
     write_text(path, report_page(results, pictures))
 
 
-def _draw(figures: dict[str, dict[str, Any]], folder: Path, bar: Progress) -> list[Path]:
+def _draw(figures: dict[str, dict[str, Any]], folder: Path, bar: ProgressBar) -> list[Path]:
     """The pictures as files, each written whole."""
     from forearm.plots.figure import save_figure
 
@@ -157,19 +159,16 @@ def _dhanaraj() -> dict[str, Any]:
 DRAWN = {"waters": _waters, "mata": _mata, "dhanaraj": _dhanaraj}
 
 
-def _report(results: list[Result]) -> str:
+def _report(results: list[Result]) -> Report:
     item = results[0].item
     title = f"{item.document.capitalize()}, {item.place}: {item.title}"
     rows = [[r.label, r.printed, "-" if r.ours is None else number(r.ours, 7), r.verdict] for r in results]
-    text = f"{filled(title, width())}\n{text_table(['figure', 'printed', 'ours', 'verdict'], rows, width())}"
     notes = [*dict.fromkeys(("assumed", r.item.assumed) for r in results)] + _reasons(results)
-    for name, words in notes:
-        if words:
-            text += "\n" + filled(" ".join(f"{name}: {words}".split()), width(), "  ")
-    return text
+    after = [" ".join(f"{name}: {words}".split()) for name, words in notes if words]
+    return Report(["figure", "printed", "ours", "verdict"], rows, title, after=after, under="  ")
 
 
-def _summary(results: list[Result]) -> str:
+def _summary(results: list[Result]) -> Report:
     """How many figures have which verdict: of each document where there are several, and of all."""
     verdicts = get_args(Verdict)
     counts = Counter(
@@ -183,7 +182,7 @@ def _summary(results: list[Result]) -> str:
         [name, *(str(counts[name, v]) for v in verdicts), str(sum(counts[name, v] for v in verdicts))]
         for name in names
     ]
-    return text_table(["figures of", *verdicts, "in all"], rows, width())
+    return Report(["figures of", *verdicts, "in all"], rows)
 
 
 def _reasons(results: list[Result]) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 
 from forearm import __version__
-from forearm.palette import page_colours
+from forearm.pages import PICTURES, html_page
 from forearm.plots.figure import BLUE, ORANGE, PURPLE, SKY
 from forearm.reproduce import Result
 from forearm.reproduce.catalogue import pictures as listed
@@ -32,7 +32,6 @@ MEANINGS = {
 }
 OPENED = 8  # figures: longer tables are folded up, so that all of a document can be looked over
 STYLE = Path(__file__).with_name("reproduce_report.css")
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 Pictures = Mapping[str, Mapping[str, bytes]]
 
@@ -51,30 +50,15 @@ def report_page(results: Sequence[Result], pictures: Pictures | None = None) -> 
             _document(name, [r for r in results if r.item.document == name], shown.get(name, {}))
             for name in documents
         ),
-        "</main>\n</body>\n</html>\n",
+        "</main>",
     ]
-    return "\n".join(parts)
+    title = "forearm reproduce: printed figures, recomputed"
+    return html_page(title, "\n".join(parts), STYLE, rules=_rules(), policy=PICTURES)
 
 
 def _head(documents: Iterable[str]) -> list[str]:
     links = [f'<a href="#{escape(name)}">{escape(name.capitalize())}</a>' for name in documents]
     return [
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
-        (
-            f'<meta name="generator" content="forearm {escape(__version__)}">\n<meta '
-            'name="color-scheme" content="light dark">'
-        ),
-        "<title>forearm reproduce: printed figures, recomputed</title>",
-        "\n".join(
-            [
-                "<style>",
-                page_colours() + STYLE.read_text(encoding="utf-8"),
-                *_rules(),
-                "</style>\n</head>\n<body>",
-            ]
-        ),
         "<header>\n<h1>Printed figures, recomputed</h1>",
         f"<p>Made by <code>forearm reproduce</code>, version {escape(__version__)}: each figure as the "
         "document prints it, beside the one computed anew when this page was made. A click on a heading "
@@ -84,7 +68,7 @@ def _head(documents: Iterable[str]) -> list[str]:
     ]
 
 
-def _rules() -> list[str]:
+def _rules() -> str:
     """The colours of verdicts, and what is left of the page where one of them is chosen."""
     colours = [
         f".{_kind(v)} .mark {{ background: {ground}; color: {ink}; }}"
@@ -97,7 +81,7 @@ def _rules() -> list[str]:
         )
         for kind in map(_kind, MARKS)
     ]
-    return [*colours, *hidden]
+    return "\n".join([*colours, *hidden])
 
 
 def _choice() -> str:

@@ -10,11 +10,12 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from forearm.arm.arm import Arm
-from forearm.cli.command import Command, add_arm, add_json, add_rigid, group, names_of, show_json, width
+from forearm.cli.command import Command, add_arm, add_json, add_rigid, group, names_of, show_json
 from forearm.cli.loading import load
 from forearm.cli.numbers import NOT_NEGATIVE, POSITIVE
 from forearm.cli.outputs import add_plot, check_picture, tell_written
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
+from forearm.cli.terminal import show
 from forearm.codegen.functions import FUNCTIONS
 from forearm.errors import ForearmError, InputError, shorten
 from forearm.schedules.assembly import Layered, subtask_work
@@ -30,7 +31,7 @@ from forearm.schedules.priority import MOST_PROCESSORS, schedule_by_priority
 from forearm.schedules.rule import schedule_by_rule
 from forearm.schedules.schedule import TaskSchedule
 from forearm.schedules.search import is_proven, schedule_by_search
-from forearm.tables import filled, number, text_table
+from forearm.tables import Report, number
 
 METHODS = ("rule", "priority", "search", "exact")
 MOST_RANGE = 64
@@ -112,8 +113,8 @@ def _run(given: argparse.Namespace) -> int:
     check_picture("--layers", given.layers)
     processors = read_processors(given.processors)
     document: dict[str, Any] = {}
-    blocks: list[str] = []
-    with Progress() as bar:
+    blocks: list[Report] = []
+    with ProgressBar() as bar:
         if given.arm is not None:
             _schedule_arm(given, processors, document, blocks, bar)
         if given.printed:
@@ -122,7 +123,7 @@ def _run(given: argparse.Namespace) -> int:
     if given.json:
         show_json(document)
         return 0
-    print("\n\n".join(blocks))
+    show(Report(parts=blocks))
     tell_written((given.plot, given.layers))
     return 0
 
@@ -159,8 +160,8 @@ def _schedule_arm(
     given: argparse.Namespace,
     processors: list[int],
     document: dict[str, Any],
-    blocks: list[str],
-    bar: Progress,
+    blocks: list[Report],
+    bar: ProgressBar,
 ) -> None:
     arm = load(given.arm, hand=given.hand)
     arm = arm.rigid() if given.rigid else arm
@@ -201,17 +202,17 @@ def _schedule_arm(
         else f"tasks of up to {number(given.size)}"
     )
     said = (
-        f"{arm.name}, {given.function}: {len(graph)} {what}, {number(graph.total)} in all\n"
+        f"{arm.name}, {given.function}: {len(graph)} {what}, {number(graph.total)} in all",
         f"critical path {number(graph.critical_path)}, so "
         f"{number(graph.total / (graph.critical_path or 1.0), 3)} processors could be busy on average; "
-        f"{len(levels)} levels, up to {max(levels, default=0)} at once"
+        f"{len(levels)} levels, up to {max(levels, default=0)} at once",
     )
-    blocks.append(filled(said, width()))
+    blocks.append(Report(before=said))
     rows = [_cells(entry) for entry in document["schedules"]]
     header = ["processors", "length", "speed-up", "efficiency", "waits", "no shorter than", ""]
     costs = f"communication {number(given.communication)}, synchronisation {number(given.synchronisation)}"
-    blocks.append(f"{filled(f'By {given.method}, {costs}', width())}\n{text_table(header, rows, width())}")
-    blocks += _unproven(given.method, made)
+    blocks.append(Report(header, rows, f"By {given.method}, {costs}"))
+    blocks += [Report(before=[line]) for line in _unproven(given.method, made)]
     if len(processors) == 1:
         document["plan"] = _plan(made[0])
     bar.say("drawing")
@@ -342,7 +343,7 @@ def _run_threads(
     division: Division,
     made: list[TaskSchedule],
     document: dict[str, Any],
-    blocks: list[str],
+    blocks: list[Report],
 ) -> None:
     from forearm.benchmarks.schedules import Case
     from forearm.schedules.duplicating import apart
@@ -365,13 +366,11 @@ def _run_threads(
             rows.append(
                 [name, str(m.threads), str(m.waits), f"{1e9 * m.seconds:.0f}", gain, f"{m.agreement:.0e}"]
             )
-    table = text_table(["one evaluation", "threads", "waits", "ns", "gain", "apart"], rows, width())
-    blocks.append(
-        f"Run here, least of many short runs; apart: from the kernel's results, of the largest\n{table}"
-    )
+    title = "Run here, least of many short runs; apart: from the kernel's results, of the largest"
+    blocks.append(Report(["one evaluation", "threads", "waits", "ns", "gain", "apart"], rows, title))
 
 
-def _beside_printed(processors: list[int], document: dict[str, Any], blocks: list[str]) -> None:
+def _beside_printed(processors: list[int], document: dict[str, Any], blocks: list[Report]) -> None:
     document["printed"] = {}
     header = ["processors", "printed", "rule", "priority", "best", "no shorter than", ""]
     for table, title in TITLES.items():
@@ -387,8 +386,7 @@ def _beside_printed(processors: list[int], document: dict[str, Any], blocks: lis
             for c in lines
         ]
         tasks = len(printed_load(table).graph)
-        said = filled(f"{title}, {tasks} tasks of Table {table}: levels", width())
-        blocks.append(f"{said}\n{text_table(header, rows, width())}")
+        blocks.append(Report(header, rows, f"{title}, {tasks} tasks of Table {table}: levels"))
 
 
 COMMAND = Command(

@@ -8,24 +8,15 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.cli.command import (
-    Command,
-    add_arm,
-    add_json,
-    add_rigid,
-    complain,
-    group,
-    names_of,
-    show_json,
-    width,
-)
+from forearm.cli.command import Command, add_arm, add_json, add_rigid, complain, group, names_of, show_json
 from forearm.cli.loading import load
 from forearm.cli.loop_options import add_bandwidth, add_dac, add_delay, add_plant, add_sensors, read_dac
 from forearm.cli.motions import MOTION_HELP, add_columns, columns_of, read_plan
 from forearm.cli.numbers import NOT_NEGATIVE, POSITIVE, Real, Whole
 from forearm.cli.outputs import add_plot, check_output, check_page, check_picture, tell_written
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
 from forearm.cli.states import add_state, read_numbers, read_state
+from forearm.cli.terminal import show
 from forearm.errors import InputError
 from forearm.interpreter.listing import energies_at_end, events_listed
 from forearm.logs.table import ENDINGS
@@ -38,7 +29,7 @@ from forearm.simulation.run import ALL as METHODS
 from forearm.simulation.run import simulate
 from forearm.simulation.schedule import How, Quantity, Schedule
 from forearm.simulation.windings import without_inductance
-from forearm.tables import filled, number, text_table
+from forearm.tables import Report, number
 from forearm.trajectories.planning import Plan
 
 DRIVES = ("torque", "voltage", "torque_file", "voltage_file", "plan", "plan_voltage")
@@ -151,11 +142,11 @@ def _run(given: argparse.Namespace) -> int:
     _check(given)
     arm = _arm(given)
     if given.controller is not None:
-        with Progress(f"running {given.controller} on {arm.name}"):
+        with ProgressBar(f"running {given.controller} on {arm.name}"):
             whole: Simulation = _controlled(given, arm)
     else:
         whole = _simulated(given, arm)
-    with Progress("writing files"):
+    with ProgressBar("writing files"):
         write_files(given, whole)
     tell(given, whole)
     return 0 if whole.ok else 1
@@ -180,8 +171,7 @@ def _simulated(given: argparse.Namespace, arm: Arm) -> Simulation:
         at if text is None else read_state(arm, text, name, given.degrees)
         for name, text, at in (("q", given.q, usual[0]), ("qd", given.qd, usual[1]))
     )
-    start = 0.0 if before is None else float(before.t[-1])
-    with Progress(f"compiling the equations of {arm.name}") as bar:
+    with ProgressBar(f"compiling the equations of {arm.name}") as bar:
         run = simulate(
             arm,
             q,
@@ -193,7 +183,7 @@ def _simulated(given: argparse.Namespace, arm: Arm) -> Simulation:
             ending=Ending(given.stops),
             continued=before,
             **_method(given, before),
-            progress=lambda t, steps: bar.show(steps, (t - start) / duration if duration else 1.0),
+            progress=bar,
         )
     return run if before is None else joined(before, run)
 
@@ -298,10 +288,9 @@ def tell(given: argparse.Namespace, run: Simulation) -> None:
         f"{run.arm.name} at {number(float(run.t[-1]))} s, by {run.method}{step}, {len(run.t)} "
         f"samples: {run.message}"
     )
-    print(filled(at, width()))
-    print(f"\n{text_table(['joint', 'q', 'qd', 'qdd', 'tau', 'unit'], rows, width())}\n")
-    for line in (*_tracking(run), *energies_at_end(run).splitlines(), *events_listed(run)):
-        print(filled(line, width(), "    "))
+    table = Report(["joint", "q", "qd", "qdd", "tau", "unit"], rows)
+    said = [*_tracking(run), *energies_at_end(run).splitlines(), *events_listed(run)]
+    show(Report(before=[at], parts=[table, Report(after=said, under="    ")]))
     tell_written((given.target, given.plot, given.html))
 
 

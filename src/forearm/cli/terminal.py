@@ -10,6 +10,8 @@ import sys
 import textwrap
 from typing import Any
 
+from forearm.tables import Report
+
 NARROWEST = 40  # columns that a paragraph is broken to at the least
 WIPE = "\r\x1b[K"
 
@@ -38,6 +40,11 @@ def complain(text: str, kind: str = "forearm") -> None:
     _write_error(
         textwrap.fill(f"{kind}: {text}", columns, break_long_words=False, break_on_hyphens=False) + "\n"
     )
+
+
+def show(report: Report) -> None:
+    """A report on standard output, as wide as the terminal."""
+    print(report.text(width()))
 
 
 def draw_line(text: str) -> None:

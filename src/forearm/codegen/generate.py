@@ -10,18 +10,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from forearm import __version__
-from forearm.arm.arm import Arm
+from forearm.arm.arm import Arm, check_arm
 from forearm.codegen.functions import FUNCTIONS, Function, trace
 from forearm.codegen.languages.language import Language
 from forearm.codegen.program import Argument, Program, program_of
 from forearm.codegen.tracing import Tracing
 from forearm.dynamics.reference import parameter_names
-from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.errors import InputError, shorten, suggest
 from forearm.reading.textfile import write_text
 from forearm.reduction.plan import PLAIN_PLAN
 from forearm.reduction.symbolic import chosen_parameters
 from forearm.symbols import Counts
-from forearm.values import check_name
+from forearm.values import check_choice, check_name, chosen
 
 # Each is a module of forearm.codegen.languages with a LANGUAGE.
 LANGUAGES = ("c", "cpp", "fortran", "python", "latex")
@@ -136,24 +136,18 @@ def program_for(
     """The program for a function of an arm, before any language;
     `readable` keeps to the plain plan and the arm's own units.
     """
-    if not isinstance(arm, Arm):
-        raise InputError(f"generate: expected an Arm, such as fa.load('puma560'), got {shorten(arm)}.")
+    check_arm(arm, "generate", moves=True)
     names = _names(function, "function")
-    chosen = [_function(given) for given in names]
-    if not chosen or arm.n == 0:
-        what = (
-            f"expected a function; {suggest('', FUNCTIONS)}"
-            if not chosen
-            else f"{arm.name!r} has no joint that moves."
-        )
-        raise InputError(f"generate: {what}")
-    _check_formulation(names, chosen, formulation)
+    functions = [chosen(FUNCTIONS, given, "generate, function") for given in names]
+    if not functions:
+        raise InputError(f"generate: expected a function; {suggest('', FUNCTIONS)}")
+    _check_formulation(names, functions, formulation)
     symbols = chosen_parameters(arm, _names(parameters, "parameters"))
     tracing = Tracing(arm, symbols, formulation, PLAIN_PLAN if readable else None)
-    traced = trace(tracing, chosen)
+    traced = trace(tracing, functions)
     title = identifier(name) if name is not None else _default_name(arm, names)
     counts = traced.graph.counts(traced.results)
-    about = _about(arm, chosen, formulation, counts, tracing, traced.inputs, not readable)
+    about = _about(arm, functions, formulation, counts, tracing, traced.inputs, not readable)
     return program_of(traced.graph, traced.results, title, about, traced.inputs, traced.outputs, symbols)
 
 
@@ -167,8 +161,7 @@ def _names(given: object, what: str) -> list[str]:
 
 def language_of(name: str) -> Language:
     """A language by its name."""
-    if not isinstance(name, str) or name not in LANGUAGES:
-        raise NameNotFound(f"generate: there is no language {shorten(name)}; {suggest(str(name), LANGUAGES)}")
+    check_choice(name, LANGUAGES, "generate, language")
     language = importlib.import_module(f"forearm.codegen.languages.{name}").LANGUAGE
     assert isinstance(language, Language)
     return language
@@ -189,12 +182,6 @@ def _default_name(arm: Arm, names: list[str]) -> str:
     if len(what) > LONGEST_NAME // 2 and len(names) > 1:
         what = f"{len(names)}_functions_{hashlib.sha256(what.encode()).hexdigest()[:6]}"
     return identifier(f"{arm.name[: LONGEST_NAME - len(what) - 1]}_{what}")
-
-
-def _function(name: str) -> Function:
-    if not isinstance(name, str) or name not in FUNCTIONS:
-        raise NameNotFound(f"generate: there is no function {shorten(name)}; {suggest(str(name), FUNCTIONS)}")
-    return FUNCTIONS[name]
 
 
 def _check_formulation(names: list[str], chosen: list[Function], formulation: str | None) -> None:

@@ -20,7 +20,7 @@ from forearm.dynamics.load_friction import held, reactions_of
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE
 from forearm.dynamics.regressor import regressor
-from forearm.errors import InputError, ModelError, NameNotFound, suggest
+from forearm.errors import InputError, ModelError
 from forearm.kinematics.limits import is_periodic, limits_of
 from forearm.kinematics.newton import HUGE, Bounds, PoseTask, run
 from forearm.model import AT_REST, Array, Model, Scalar, Vector, model_of
@@ -34,6 +34,7 @@ from forearm.symbols import Expr, Graph, derivative, jacobian, substituted
 from forearm.symbols.graph import ADD, COS, INPUT, MUL, SIN, SUB
 from forearm.symbols.linear import solve_symmetric
 from forearm.symbols.scalars import choose, root
+from forearm.values import check_choice, chosen
 
 T = TypeVar("T")
 # m and rad: where Newton's inverse kinematics ends, and how many of its steps are made at most
@@ -121,7 +122,7 @@ class Tracing:
         elif self.formulation is None:
             torques = recursion.inverse(self.chain, self.rates(self.q), rates, accelerations, self.note)
         else:
-            method = self._named(INVERSE)
+            method = chosen(INVERSE, self.formulation, "generate, formulation")
             coordinates = self.model.coordinates(self.q)
             torques = method(self.whole_model, coordinates, rates, accelerations, AT_REST, None, self.note)
         if qd is not None:
@@ -150,11 +151,7 @@ class Tracing:
                 "generate: conjugate-gradient stops when its residual is small, which code without loops "
                 "cannot; take another method, or leave the formulation out."
             )
-        if self.formulation not in FORWARD:
-            raise NameNotFound(
-                f"generate: forward_dynamics has no method {self.formulation!r}; "
-                f"{suggest(self.formulation, FORWARD)}"
-            )
+        check_choice(self.formulation, FORWARD, "generate, formulation")
         return self.solved(lambda: self._forward_by_formulation(right, rotor))
 
     def held_forward(self, tau: list[Scalar], ways: list[Scalar] | None, free: list[Scalar]) -> list[Scalar]:
@@ -224,7 +221,9 @@ class Tracing:
         if self.formulation is None:
             M = composite.inertia_matrix(self.chain, self.rates(self.q), self.note)
         else:
-            M = self._named(INERTIA)(self.whole_model, self.model.coordinates(self.q))
+            M = chosen(INERTIA, self.formulation, "generate, formulation")(
+                self.whole_model, self.model.coordinates(self.q)
+            )
         M = self.model.gathered_matrix(M)
         for j, J in enumerate(self.rotor.tolist()):
             M[j, j] = M[j, j] + J
@@ -373,14 +372,6 @@ class Tracing:
             if kind in (COS, SIN) and (of := _indices(graph, graph.left[place])):
                 text = ("_" if self.arm.n > 9 else "").join(str(i + 1) for i in of)
                 graph.names.setdefault(place, f"{'c' if kind == COS else 's'}{text}")
-
-    def _named(self, table: dict[str, Any]) -> Any:
-        if self.formulation not in table:
-            raise NameNotFound(
-                f"generate: there is no formulation {self.formulation!r}; "
-                f"{suggest(str(self.formulation), table)}"
-            )
-        return table[self.formulation]
 
     def rates(self, freedoms: Vector) -> list[Scalar]:
         """What the joints have of something at the freedoms: rates, or coordinates without offsets."""

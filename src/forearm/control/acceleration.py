@@ -15,9 +15,9 @@ from forearm.control.bookkeeping import check_motion, corrected, pull_operations
 from forearm.control.controller import Sample
 from forearm.control.gains import BANDWIDTH
 from forearm.control.reference import Motion
-from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.errors import InputError
 from forearm.simulation.machine import kernel_of
-from forearm.values import check_number, check_whole
+from forearm.values import check_choice, check_number, check_whole
 
 Floats = NDArray[np.float64]
 SOURCES = ("accelerometers", "tachometers", "encoders")
@@ -60,10 +60,9 @@ class AccelerationServo:
         period: float = 1e-3,
         delay: int = 0,
     ) -> None:
-        if seen_by not in SOURCES:
-            raise NameNotFound(f"seen_by: there is no {shorten(seen_by)}; {suggest(str(seen_by), SOURCES)}")
+        self.seen_by = check_choice(seen_by, SOURCES, "seen_by")
         check_motion(arm, motion)
-        self.seen_by, kernel = seen_by, kernel_of(arm)
+        kernel = kernel_of(arm)
         usual = 0.5 if delay else 1.0
         self.gain = check_number(
             usual if gain is None else gain, "gain", above=0.0, maximum=largest_gain(seen_by, delay)

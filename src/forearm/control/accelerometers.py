@@ -24,10 +24,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.errors import InputError
-from forearm.kinematics.arguments import as_coordinates
+from forearm.kinematics.arguments import as_coordinates, states_of
 from forearm.model import Model, RigidBody, model_of, tilde
-from forearm.values import as_floats, check_number
+from forearm.values import as_shape, check_number
 
 Floats = NDArray[np.float64]
 
@@ -70,11 +69,7 @@ class Accelerometers:
 
     def read(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Floats:
         """What they read at a state, m/s^2."""
-        states = [as_coordinates(self.arm, x, name) for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd"))]
-        if len({x.shape for x in states}) > 1:
-            raise InputError(
-                f"read: q, qd and qdd must share one shape, got {', '.join(str(x.shape) for x in states)}."
-            )
+        states = states_of(self.arm, q=q, qd=qd, qdd=qdd)
         bodies, places, along = self._placed
         f, L = _motion(model_of(self.arm), *(np.atleast_2d(x) for x in states))
         readings: Floats = ((f[:, bodies] + (L[:, bodies] @ places[..., None])[..., 0]) * along).sum(axis=-1)
@@ -82,11 +77,8 @@ class Accelerometers:
 
     def accelerations(self, readings: ArrayLike, q: ArrayLike) -> Floats:
         """qdd from readings; sliding joints need q, turning ones do not."""
-        values, x = as_floats(readings, "readings"), as_coordinates(self.arm, q)
-        if values.shape != (*x.shape[:-1], len(self.each)):
-            raise InputError(
-                f"readings: expected shape {(*x.shape[:-1], len(self.each))}, got {values.shape}."
-            )
+        x = as_coordinates(self.arm, q)
+        values = as_shape(readings, (*x.shape[:-1], len(self.each)), "readings")
         plain, by_q = self.matrices
         made: Floats = values @ plain.T + self._coordinates(x) * (values @ by_q.T)
         return made

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.arm.arm import Arm
+from forearm.arm.arm import Arm, check_arm
 from forearm.control.controller import Sample
 from forearm.control.controllers.forces import Directions
 from forearm.control.controllers.formulas import pull
@@ -16,7 +16,7 @@ from forearm.control.gains import Gains, joint_gains
 from forearm.control.reference import Motion
 from forearm.errors import InputError
 from forearm.symbols import Graph
-from forearm.values import check_kind, check_number
+from forearm.values import check_number
 
 Floats = NDArray[np.float64]
 MOST_PLACES = 1_000_000  # that a motion is looked at
@@ -26,7 +26,7 @@ JUST_BESIDE = 1e-6  # of a motion's duration: where a joint that stands is asked
 
 def check_motion(arm: Arm, motion: Motion) -> Motion:
     """Refuse a motion that is not one of this arm."""
-    check_kind(arm, Arm, "arm")
+    check_arm(arm, "arm")
     if not hasattr(motion, "at") or not hasattr(motion, "duration"):
         raise InputError(
             "motion: expected something with .duration and .at(t), got "

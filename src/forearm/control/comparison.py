@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.arm.arm import Arm
+from forearm.arm.arm import Arm, check_arm
 from forearm.control.actuators import DIRECT, Actuators, OldActuators
 from forearm.control.bookkeeping import check_motion
 from forearm.control.by_name import setting_for
@@ -24,12 +24,12 @@ from forearm.control.reference import Reference, default_motion
 from forearm.control.registry import ControllerTrial, Setting, trials
 from forearm.control.sampling import sampling_period
 from forearm.control.sensors import Sensors, exact_accelerations
-from forearm.errors import InputError
 from forearm.kinematics.limits import behind_limits
+from forearm.progress import Progress
 from forearm.simulation.arguments import with_old
 from forearm.simulation.controlled import Run
-from forearm.tables import html_lines, html_table, number
-from forearm.values import check_kind, check_number
+from forearm.tables import Report, number
+from forearm.values import check_kind, check_number, chosen
 
 Floats = NDArray[np.float64]
 LOAD = 0.05  # of the mass that moves: the payload unless one is given
@@ -101,12 +101,7 @@ class Comparison:
 
     def __getitem__(self, name: str) -> Row:
         """The row of a controller."""
-        found = next((row for row in self.rows if row.name == name), None)
-        if found is None:
-            raise InputError(
-                f"comparison: there is no {name!r}; there are {', '.join(row.name for row in self.rows)}."
-            )
-        return found
+        return chosen({row.name: row for row in self.rows}, name, "comparison, controller")
 
     @property
     def longest_period(self) -> float:
@@ -139,33 +134,60 @@ class Comparison:
             save_figure(figure, path)
         return figure
 
-    def _repr_html_(self) -> str:
+    def report(self) -> Report:
+        """The rows, and what keeps them from being those of equal gains."""
         header = [
             "controller",
-            "operations",
-            "rms of joints",
-            "rms of hand mm",
-            "at most",
+            "ops",
+            "kops/s",
+            "joints",
+            "hand mm",
+            "most mm",
             "loaded mm",
-            "rms torque",
-            "",
+            "N m (N)",
+            "stiff",
         ]
         rows = [
             [
                 row.name,
-                number(row.operations),
-                number(row.rms, 3),
+                number(row.operations, 4),
+                number(1e-3 * row.operations_per_second, 4),
+                number(row.rms, 2),
                 *(number(1e3 * x, 3) for x in (row.hand_rms, row.hand_largest, row.loaded_hand_rms)),
                 number(row.torque_rms, 3),
-                row.message,
+                "-" if math.isnan(row.stiffness) else f"{100.0 * row.stiffness:.3g} %",
             ]
             for row in self.rows
         ]
-        said = (
-            f"{self.arm.name}: {self.duration:g} s, sampled every {1e3 * self.period:g} ms; loaded with "
-            f"{self.payload:.4g} kg"
+        before = (
+            f"{self.arm.name}: a motion of {self.duration:g} s, sampled every {1e3 * self.period:g} ms, "
+            f"bandwidth {self.bandwidth / (2.0 * math.pi):g} Hz "
+            f"(twenty samples: {1e3 * self.longest_period:.3g} ms)",
+            f"rms errors of joints, rad (m), and hand; loaded with {self.payload:.4g} kg that no "
+            "controller knows of; rms torque",
         )
-        return f"{html_lines([said])}\n{html_table(header, rows)}"
+        return Report(header, rows, before=before, after=list(self._held_back()))
+
+    def _repr_html_(self) -> str:
+        report = self.report()
+        messages = [f"{row.name}: {row.message}." for row in self.rows if row.message]
+        return replace(report, after=[*report.after, *messages]).html()
+
+    def _held_back(self) -> Iterator[str]:
+        """What keeps a comparison from being one of equal gains, and commands from being given."""
+        if any(row.stiffness < 1.0 for row in self.rows):
+            least = ", ".join(
+                f"{j.name} {100.0 * x:.3g} %"
+                for j, x in zip(self.arm.joints, self.shares, strict=True)
+                if x < 1.0
+            )
+            of_joints = f"; gains of joints by themselves would shake it: {least} of M_jj" if least else ""
+            yield f"stiff: what the feedback has of w^2 M_jj, at the weakest joint{of_joints}"
+        for what, when in (("saturated", "alone"), ("loaded_saturated", "under load")):
+            shares = [(row.name, getattr(row, what)) for row in self.rows]
+            listed = [f"{name} {100.0 * share:.1f} %" for name, share in shares if share]
+            if listed:
+                yield f"commands that the drives could not give, {when}: {', '.join(listed)}"
 
 
 def compare(
@@ -179,7 +201,7 @@ def compare(
     payload: float | None = None,
     sensors: Sensors | None = None,
     actuators: Actuators = DIRECT,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Progress | None = None,
     **old: Unpack[OldActuators],
 ) -> Comparison:
     """Controllers on one motion. Each runs twice, the second time with a payload that it does not know of.
@@ -202,7 +224,7 @@ def compare(
     """
     if old:
         (actuators,) = with_old("compare", old, actuators=actuators)
-    check_kind(arm, Arm, "compare, arm")
+    check_arm(arm, "compare, arm")
     check_kind(actuators, Actuators, "compare, actuators")
     motion = default_motion(arm) if motion is None else motion
     check_motion(arm, motion)

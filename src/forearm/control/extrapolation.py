@@ -20,11 +20,11 @@ from forearm.control.controller import Sample
 from forearm.control.controllers.forces import Directions
 from forearm.control.gains import BANDWIDTH
 from forearm.control.reference import Motion
-from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.errors import InputError
 from forearm.kernels import Kernel
 from forearm.kernels.kernel import LONGEST_TRACED
 from forearm.simulation.machine import kernel_of
-from forearm.values import as_floats, check_number, check_whole
+from forearm.values import as_floats, check_choice, check_number, check_whole
 
 Floats = NDArray[np.float64]
 KINDS = ("exact", "pairs")
@@ -138,10 +138,9 @@ class FirstOrder:
         inertias: ArrayLike | None = None,
     ) -> None:
         slopes = ("pairs" if arm.n > LONGEST_TRACED else "exact") if slopes is None else slopes
-        if slopes not in KINDS:
-            raise NameNotFound(f"slopes: there are no {shorten(slopes)}; {suggest(str(slopes), KINDS)}")
         self._switches = Switches(arm, check_motion(arm, motion))
-        self._slopes, self._step = slopes, check_number(step, "first order, step", above=0.0)
+        self._slopes = check_choice(slopes, KINDS, "slopes")
+        self._step = check_number(step, "first order, step", above=0.0)
         self._every = check_whole(every, "first order, every", 1)
         self._feedback, self._kernel = feedback(arm, bandwidth, inertias), kernel_of(arm)
         self._wanted = Wanted(Directions.of(arm))

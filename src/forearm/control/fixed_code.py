@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm import __version__
-from forearm.arm.arm import Arm
+from forearm.arm.arm import Arm, check_arm
 from forearm.codegen.functions import FUNCTIONS, Traced, trace
 from forearm.codegen.generate import Source, identifier
 from forearm.codegen.program import Argument
@@ -35,9 +35,9 @@ from forearm.control.fixed_point_ranges import WIDER, Range, Ranges, cuts, propa
 from forearm.control.fixed_point_run import run
 from forearm.control.gains import Gains
 from forearm.control.laws import LAWS, PERIOD, law_of
-from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.errors import InputError, shorten
 from forearm.symbols import Counts, Expr, Graph
-from forearm.values import as_floats
+from forearm.values import as_floats, check_choice
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -251,8 +251,7 @@ def program_in_fixed_point(
 
 
 def _traced(arm: Arm, function: str, settings: dict[str, Any]) -> tuple[Traced, str]:
-    if not isinstance(arm, Arm) or arm.n == 0:
-        raise InputError(f"fixed_point: expected an Arm with joints that move, got {shorten(arm)}.")
+    check_arm(arm, "fixed_point", moves=True)
     if isinstance(function, str) and function in LAWS:
         law = law_of(arm, function, **settings)
         said = (
@@ -261,11 +260,7 @@ def _traced(arm: Arm, function: str, settings: dict[str, Any]) -> tuple[Traced, 
             else LAWS[function]
         )
         return law.traced, said
-    if not isinstance(function, str) or function not in FUNCTIONS:
-        raise NameNotFound(
-            f"fixed_point: there is no function {shorten(function)}; "
-            f"{suggest(str(function), (*FUNCTIONS, *LAWS))}"
-        )
+    check_choice(function, (*FUNCTIONS, *LAWS), "fixed_point, function")
     if settings:
         raise InputError(
             f"fixed_point, {next(iter(settings))}: only laws take it ({', '.join(LAWS)}), not {function}."

@@ -13,8 +13,8 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.codegen.program import Argument
 from forearm.control.fixed_point_ranges import Range
-from forearm.errors import InputError, NameNotFound, shorten, suggest
-from forearm.values import check_number
+from forearm.errors import InputError, shorten
+from forearm.values import check_choice, check_number
 
 POSITIONS = ("q", "q_wanted")
 RATES = ("qd", "qd_wanted")
@@ -31,10 +31,7 @@ def input_ranges(arm: Arm, inputs: Sequence[Argument], given: Mapping[str, Any])
         )
     names = [a.name for a in inputs]
     for name in given:
-        if name not in names:
-            raise NameNotFound(
-                f"fixed_point, ranges: there is no input {shorten(name)}; {suggest(str(name), names)}"
-            )
+        check_choice(name, names, "fixed_point, ranges")
     made: dict[str, Range] = {}
     for argument in inputs:
         for i, entry in enumerate(_entries(arm, argument, given)):

@@ -9,18 +9,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.arm.arm import Arm
+from forearm.arm.arm import Arm, check_arm
 from forearm.codegen.functions import Traced
 from forearm.codegen.tracing import Tracing
-from forearm.control.controller import check_arm, most_torques
+from forearm.control.controller import most_torques
 from forearm.control.controllers.forces import inputs_named, traced_vectors
 from forearm.control.controllers.formulas import CONTROL_LAWS, LawInputs, Vector, clamped, state_next
 from forearm.control.controllers.traced_model import TracedModel
 from forearm.control.gains import BANDWIDTH, Gains, critically_damped, joint_gains
 from forearm.control.model_error import without_friction
 from forearm.drives.motor import constants_of
-from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
-from forearm.values import as_floats, check_number
+from forearm.errors import InputError, ModelError, shorten
+from forearm.values import as_floats, check_choice, check_number
 
 Floats = NDArray[np.float64]
 LAWS = {
@@ -73,9 +73,8 @@ def law_of(
     Voltages and currents stay within the motors' limits, torques within `most` (n,),
     by default the joints' max_effort.
     """
-    check_arm(arm)
-    if not isinstance(law, str) or law not in LAWS:
-        raise NameNotFound(f"controller: there is no law {shorten(law)}; {suggest(str(law), LAWS)}")
+    check_arm(arm, "controller", moves=True)
+    check_choice(law, LAWS, "controller, law")
     integral = law == "pid_gravity"
     chosen = gains or (
         critically_damped(arm.n, bandwidth)

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.arm.arm import Arm
+from forearm.arm.arm import Arm, check_arm
 from forearm.control.actuators import DIRECT, METHOD, Actuators, Amplifiers, OldActuators
 from forearm.control.controller import Controller, Sample
 from forearm.control.hand_force import AppliedForce, HandForce
@@ -18,7 +18,6 @@ from forearm.control.reference import Reference, sampled
 from forearm.control.sensors import EXACT, Sensors
 from forearm.errors import InputError, shorten
 from forearm.kernels.rollout import Simulator, State
-from forearm.kinematics.arguments import states_of
 from forearm.simulation.arguments import with_old
 from forearm.simulation.controlled import Run
 from forearm.simulation.fixed import SampledLoop, SimulatedPlant
@@ -27,7 +26,7 @@ from forearm.simulation.solution import Status
 from forearm.simulation.stability import fastest_decay, longest_step, warn_of_long_steps
 from forearm.simulation.start import Clock
 from forearm.simulation.track import Track
-from forearm.values import check_kind, check_number
+from forearm.values import as_finite, check_kind, check_number
 
 Floats = NDArray[np.float64]
 STEP = 2.5e-4  # s: the plant is integrated in steps no longer than that,
@@ -109,7 +108,7 @@ def run(
 
 def _check_given(arm: Arm, plant: Arm, controller: object, sensors: object, actuators: object) -> None:
     for some, name in ((arm, "arm"), (plant, "plant")):
-        check_kind(some, Arm, f"run, {name}")
+        check_arm(some, f"run, {name}")
     if not all(hasattr(controller, name) for name in ("name", "operations", "reset", "command")):
         raise InputError(
             "run: a controller must have name, operations, reset() and command(sample), got "
@@ -127,12 +126,8 @@ def _start(
     plant: Arm, reference: Reference, q0: ArrayLike | None, qd0: ArrayLike | None
 ) -> tuple[Floats, Floats]:
     """The state (n,) to begin with: as given, or that of the motion."""
-    q, qd = states_of(
-        plant, q0=reference.q[0] if q0 is None else q0, qd0=reference.qd[0] if qd0 is None else qd0
-    )
-    if q.ndim != 1 or not (np.isfinite(q).all() and np.isfinite(qd).all()):
-        raise InputError(f"run: expected one state of finite numbers, ({plant.n},), to begin with.")
-    return q, qd
+    q = as_finite(reference.q[0] if q0 is None else q0, (plant.n,), "run, q0")
+    return q, as_finite(reference.qd[0] if qd0 is None else qd0, (plant.n,), "run, qd0")
 
 
 def _step(simulator: Simulator, q: Floats, period: float) -> float:

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.control.payload_regressor import entries_of
 from forearm.dynamics.regressor import PARAMETERS
-from forearm.errors import InputError, NameNotFound, shorten, suggest
-from forearm.values import check_number, frozen_array
+from forearm.errors import InputError
+from forearm.values import check_choice, check_number, frozen_array
 
 Floats = NDArray[np.float64]
 SHAPES = ("body", "point")
@@ -39,8 +39,7 @@ class Unknowns:
 
 def unknowns_of(shape: str, mass: float | None, com: ArrayLike | None) -> Unknowns:
     """The unknowns that are left where mass or centre is known."""
-    if not isinstance(shape, str) or shape not in SHAPES:
-        raise NameNotFound(f"payload: there is no shape {shorten(shape)}; {suggest(str(shape), SHAPES)}")
+    check_choice(shape, SHAPES, "payload, shape")
     m = None if mass is None else check_number(mass, "payload, mass", above=0.0)
     c = None if com is None else np.array(frozen_array(com, (3,), "payload, com"))
     if shape == "point" and m is not None and c is not None:

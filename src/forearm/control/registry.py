@@ -33,7 +33,8 @@ from forearm.control.precomputed import Precomputed
 from forearm.control.procedures import Procedural
 from forearm.control.reference import Reference
 from forearm.control.store import Stored
-from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.errors import InputError, shorten
+from forearm.values import chosen
 
 Floats = NDArray[np.float64]
 DISTANCE = 0.2  # m from the axes to the counterweights
@@ -89,12 +90,8 @@ def trials(setting: Setting, asked: Iterable[str | Controller] | None) -> list[t
     for one in asked:
         if not isinstance(one, str):
             made.append((str(one.name), ControllerTrial(one, setting.arm, sees_accelerations=True)))
-        elif one in known:
-            made.append((one, known[one](setting)))
         else:
-            raise NameNotFound(
-                f"controllers: there is no {shorten(one)} for this arm and motion; {suggest(one, known)}"
-            )
+            made.append((one, chosen(known, one, "controllers for this arm and motion")(setting)))
     return made
 
 

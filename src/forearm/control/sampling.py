@@ -7,11 +7,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.arm.arm import Arm
+from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError
-from forearm.kinematics.arguments import states_of
 from forearm.simulation.machine import kernel_of
-from forearm.values import as_floats, check_number
+from forearm.values import as_finite, as_floats, check_number
 
 Floats = NDArray[np.float64]
 SAMPLES = 20.0  # a period of the fastest motion that matters
@@ -32,9 +31,8 @@ def natural_frequencies(arm: Arm, q: ArrayLike, stiffness: ArrayLike | None = No
         stiffness: K that holds the joints, (n,) or one for all, N m/rad (N/m): of the drives, or gains kp of
             a controller; None: gravity alone brings the arm back.
     """
-    (posture,) = states_of(arm, q=q)
-    if posture.ndim != 1 or not np.isfinite(posture).all():
-        raise InputError(f"natural_frequencies, q: expected one posture of finite numbers, ({arm.n},).")
+    check_arm(arm, "natural_frequencies, arm")
+    posture = as_finite(q, (arm.n,), "natural_frequencies, q")
     K = np.zeros(arm.n) if stiffness is None else as_floats(stiffness, "natural_frequencies, stiffness")
     if K.shape not in ((), (arm.n,)) or not np.isfinite(K).all() or (K < 0.0).any():
         raise InputError(

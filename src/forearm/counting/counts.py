@@ -20,11 +20,12 @@ from forearm.dynamics.forward import articulated_body, conjugate_gradient
 from forearm.dynamics.lagrange import STAGES
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE
-from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
+from forearm.errors import InputError, ModelError
 from forearm.model import AT_REST, Base, Model, Note, cross, model_of
 from forearm.symbols.counts import Counts
 from forearm.symbols.linear import solve_symmetric
 from forearm.symbols.recorder import Recorder
+from forearm.values import check_choice
 
 METHODS: dict[str, tuple[str, ...]] = {
     "inverse": tuple(INVERSE),
@@ -116,10 +117,7 @@ def run(
 ) -> CountedRun:
     """The method, run on recorded scalars."""
     check_function(function)
-    if name not in METHODS[function]:
-        raise NameNotFound(
-            f"count: {function} has no method {shorten(name)}; {suggest(str(name), METHODS[function])}"
-        )
+    check_choice(name, METHODS[function], f"count, method of {function}")
     model, convention = (
         counted_model(arm),
         convention or (GENERAL if isinstance(arm, GenericChain) else CUSTOMISED),
@@ -146,10 +144,7 @@ def run(
 
 def check_function(function: str) -> None:
     """One of those that are counted."""
-    if function not in METHODS:
-        raise NameNotFound(
-            f"count: there is no function {shorten(function)}; {suggest(str(function), METHODS)}"
-        )
+    check_choice(function, METHODS, "count, function")
 
 
 def counted_model(arm: Arm | GenericChain) -> Model:

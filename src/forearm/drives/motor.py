@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.drive import Motor
-from forearm.errors import InputError, ModelError, shorten
+from forearm.errors import InputError, ModelError
 from forearm.spatial import Floats
 from forearm.symbols.scalars import Scalar, maximum, minimum, quantised, rounded
-from forearm.values import as_floats, is_number
+from forearm.values import as_floats, check_number, check_whole
 
 
 @dataclass(frozen=True)
@@ -130,18 +130,15 @@ class DAC:
     gain: float = 1.0
 
     def __post_init__(self) -> None:
-        if not is_number(self.period) or not 0.0 < self.period < np.inf:
-            raise InputError(f"DAC, period: expected more than 0 s, got {shorten(self.period)}.")
-        if not is_number(self.gain) or not 0.0 < abs(self.gain) < np.inf:
-            raise InputError(f"DAC, gain: expected a number other than 0, got {shorten(self.gain)}.")
-        whole = isinstance(self.bits, int | np.integer) and not isinstance(self.bits, bool)
-        if self.bits is not None and (self.span is None or not whole or not 1 <= self.bits <= 52):
-            raise InputError(
-                "DAC, bits: expected a whole number from 1 to 52, and a span, which the steps divide, got "
-                f"{shorten(self.bits)}."
-            )
-        if self.span is not None and (not is_number(self.span) or not 0.0 < self.span < np.inf):
-            raise InputError(f"DAC, span: expected more than 0 V, got {shorten(self.span)}.")
+        check_number(self.period, "DAC, period", above=0.0)
+        if not check_number(self.gain, "DAC, gain"):
+            raise InputError("DAC, gain: expected a number other than 0, got 0.")
+        if self.span is not None:
+            check_number(self.span, "DAC, span", above=0.0)
+        if self.bits is not None:
+            check_whole(self.bits, "DAC, bits", 1, 52)
+            if self.span is None:
+                raise InputError(f"DAC, bits: {self.bits} bits divide a span; give the span too, in V.")
 
     def out(self, voltage: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
         """DACOut for the voltages that are asked for, in its steps and bounds;

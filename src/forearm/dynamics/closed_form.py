@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.dynamics.lagrange import chain_of, kept_derivatives, trace_of_product
-from forearm.errors import InputError
 from forearm.kinematics.arguments import as_coordinates, one_state
 from forearm.model import model_of
-from forearm.values import as_floats
+from forearm.values import as_shape
 
 Floats = NDArray[np.float64]
 
@@ -39,11 +38,7 @@ class ClosedForm:
         Args:
             qd, qdd: joint velocities and accelerations (n,).
         """
-        rates, accelerations = as_floats(qd, "qd"), as_floats(qdd, "qdd")
-        if rates.shape != self.c.shape or accelerations.shape != self.c.shape:
-            raise InputError(
-                f"qd, qdd: expected shape {self.c.shape}, got {rates.shape} and {accelerations.shape}."
-            )
+        rates, accelerations = as_shape(qd, self.c.shape, "qd"), as_shape(qdd, self.c.shape, "qdd")
         return np.asarray(self.D @ accelerations + self.velocity_torque(rates) + self.c, dtype=np.float64)
 
     def velocity_torque(self, qd: Floats) -> Floats:

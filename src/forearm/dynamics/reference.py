@@ -26,11 +26,11 @@ from forearm.dynamics.regressor import PARAMETERS, parameters_of
 from forearm.dynamics.regressor import regressor as regressor_of
 from forearm.dynamics.silver import lagrange_silver
 from forearm.dynamics.states import each_state, joint_states
-from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
+from forearm.errors import InputError, ModelError
 from forearm.kinematics.arguments import as_coordinates, one_state, states_of
 from forearm.model import AT_REST, Base, Model, Wrench, model_of
 from forearm.symbols.linear import solve_symmetric
-from forearm.values import as_floats
+from forearm.values import as_shape, check_choice, chosen
 
 Floats = NDArray[np.float64]
 
@@ -80,7 +80,7 @@ def inverse(
         base_motion: (angular velocity, angular acceleration, linear acceleration) of the base, (3,) each,
             base axes, gravity not included; None: at rest.
     """
-    method = _named(INVERSE, formulation, "formulation")
+    method = chosen(INVERSE, formulation, "formulation")
     states = states_of(arm, q=q, qd=qd, qdd=qdd)
     base, hand = as_base(base_motion), as_wrench(hand_force, hand_moment)
     model, rotor = model_of(arm), rotor_inertia(arm)
@@ -103,7 +103,7 @@ def inertia_matrix(arm: Arm, q: ArrayLike, method: str = "composite-body") -> Fl
         q: joint coordinates, (n,) or (B, n).
         method: one of `formulations()["inertia_matrix"]`.
     """
-    compute = _named(INERTIA, method, "method")
+    compute = chosen(INERTIA, method, "method")
     (q,) = states_of(arm, q=q)
     model, rotor = model_of(arm), rotor_inertia(arm)
 
@@ -137,8 +137,7 @@ def forward(
         method: one of `formulations()["forward"]`.
         hand_force, hand_moment, base_motion: as in `inverse`.
     """
-    if not isinstance(method, str) or method not in FORWARD:
-        raise NameNotFound(f"forward: there is no method {shorten(method)}; {suggest(str(method), FORWARD)}")
+    check_choice(method, FORWARD, "forward, method")
     states = states_of(arm, q=q, qd=qd, tau=tau)
     base, hand = as_base(base_motion), as_wrench(hand_force, hand_moment)
     model, rotor = model_of(arm), rotor_inertia(arm)
@@ -320,7 +319,7 @@ def trace(
         formulation: one of `formulations()["inverse"]`.
         hand_force, hand_moment, base_motion: as in `inverse`.
     """
-    method = _named(INVERSE, formulation, "formulation")
+    method = chosen(INVERSE, formulation, "formulation")
     states = one_state(arm, "trace", q=q, qd=qd, qdd=qdd)
     model = model_of(arm)
     table: dict[str, dict[str, Any]] = {b.joint.child: {} for b in arm.moving.bodies}
@@ -364,17 +363,9 @@ def as_wrench(force: ArrayLike | None, moment: ArrayLike | None) -> Wrench | Non
 
 
 def _vector(value: ArrayLike, what: str) -> Floats:
-    vector = as_floats(value, what)
+    vector = as_shape(value, (3,), what)
     vector[np.isinf(vector)] = np.nan
-    if vector.shape != (3,):
-        raise InputError(f"{what}: expected three numbers, got shape {vector.shape}.")
     return vector
-
-
-def _named(table: dict[str, Any], name: str, what: str) -> Any:
-    if not isinstance(name, str) or name not in table:
-        raise NameNotFound(f"there is no {what} {shorten(name)}; {suggest(str(name), table)}")
-    return table[name]
 
 
 def _conjugate_gradient(model: Model, q: list[float], right: Floats, rotor: Floats) -> Floats:

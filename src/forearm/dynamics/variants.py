@@ -16,9 +16,10 @@ from forearm.dynamics.gibbs_appell import gibbs_appell_sum, gibbs_function, iner
 from forearm.dynamics.inertia import inertia_moving_links
 from forearm.dynamics.jets import Jet
 from forearm.dynamics.silver import lagrange_silver_w
-from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.errors import InputError
 from forearm.kinematics.arguments import one_state
 from forearm.model import Model, model_of
+from forearm.values import chosen
 
 Floats = NDArray[np.float64]
 
@@ -66,10 +67,9 @@ def variant(arm: Arm, name: str, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) ->
         name: "gibbs-appell-sum" or "silver-w".
         q, qd, qdd: joint coordinates, velocities and accelerations (n,).
     """
-    if not isinstance(name, str) or name not in VARIANTS:
-        raise NameNotFound(f"there is no variant {shorten(name)}; {suggest(str(name), VARIANTS)}")
+    compute = chosen(VARIANTS, name, "variant")
     model, states = _one_state(arm, "variant", q=q, qd=qd, qdd=qdd)
-    return np.array(VARIANTS[name](model, *states), dtype=np.float64)
+    return np.array(compute(model, *states), dtype=np.float64)
 
 
 def inertia_by_sum(arm: Arm, q: ArrayLike) -> Floats:

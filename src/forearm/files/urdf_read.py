@@ -15,11 +15,11 @@ from forearm.arm.drive import Friction, Motor
 from forearm.arm.joint import Frame, Joint, Kind, Limits, Mimic
 from forearm.arm.link import Link
 from forearm.arm.tree import MAX_LINKS
-from forearm.errors import IgnoredWarning, InputError, located, shorten, suggest
+from forearm.errors import IgnoredWarning, InputError, located, shorten
 from forearm.reading.textfile import read_bytes
 from forearm.reading.xml import Element, parse_xml
 from forearm.spatial import TENSOR, Floats, rotation_rpy, turn_inertia
-from forearm.values import LARGEST
+from forearm.values import LARGEST, chosen, number_in
 
 MAX_URDF_BYTES = 32_000_000
 MAX_KINDS_REPORTED = 50
@@ -118,14 +118,12 @@ class _Reader:
         name = self._attribute(element, "name", "<joint>")
         where = f"{self.name}, line {element.line}, joint {shorten(name)}"
         given = self._attribute(element, "type", where)
-        if given not in KINDS:
-            if given in ("floating", "planar"):
-                raise InputError(
-                    f"{where}: joints of type {given!r} are not supported; write their freedoms as "
-                    "prismatic and revolute joints with links of no mass between them."
-                )
-            raise InputError(f"{where}: unknown type {shorten(given)}; {suggest(given, KINDS)}")
-        kind = KINDS[given]
+        if given in ("floating", "planar"):
+            raise InputError(
+                f"{where}: joints of type {given!r} are not supported; write their freedoms as "
+                "prismatic and revolute joints with links of no mass between them."
+            )
+        kind = chosen(KINDS, given, f"{where}, type")
         xyz, rpy = self._origin(element, where)
         axis_element = element.first("axis")
         axis = np.array([0.0, 0.0, 1.0] if kind == "fixed" else [1.0, 0.0, 0.0])  # x is URDF's default
@@ -308,12 +306,9 @@ class _Reader:
         return self._float(element.text, f"<{element.tag}>", where)
 
     def _float(self, text: str, what: str, where: str, largest: float = LARGEST) -> float:
-        try:
-            if "_" in text or not text.isascii():  # float() takes 1_000 and other digits; XML numbers do not
-                raise ValueError
-            value = float(text)
-        except ValueError:
-            raise InputError(f"{where}: {what} must be a number, got {shorten(text)}.") from None
+        value = number_in(text)
+        if value is None:
+            raise InputError(f"{where}: {what} must be a number, got {shorten(text)}.")
         if not math.isfinite(value):
             raise InputError(f"{where}: {what} must be finite, got {shorten(text)}.")
         if abs(value) > largest:

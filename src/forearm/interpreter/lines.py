@@ -9,7 +9,7 @@ from typing import Protocol, TextIO, TypeVar
 
 from forearm.errors import InputError, shorten
 from forearm.interpreter.names import meant
-from forearm.values import LARGEST
+from forearm.values import LARGEST, number_in
 
 MAX_LINE = 10_000  # characters
 NO_TEXT = "the input is not UTF-8 text; write the script as plain text."
@@ -132,12 +132,9 @@ def bounded(line: str) -> str:
 
 
 def _number(word: str, what: str) -> float:
-    try:
-        if "_" in word:  # Python's own way of writing, not one of numbers
-            raise ValueError
-        value = float(word)
-    except ValueError:
-        raise InputError(f"{what}: {shorten(word)} is not a number; write it like 0.5, -2 or 1e-3.") from None
+    value = number_in(word)
+    if value is None:
+        raise InputError(f"{what}: {shorten(word)} is not a number; write it like 0.5, -2 or 1e-3.")
     if not abs(value) <= LARGEST:
         raise InputError(f"{what}: expected a finite number of at most {LARGEST:g}, got {shorten(word)}.")
     return value

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError
+from forearm.values import check_choice
 
 HOST, GENERIC, VARIABLE = "host", "generic", "FOREARM_CPU"
 # What each level has beyond the one before, by LLVM's names, as the x86-64 psABI defines them.
@@ -34,9 +35,7 @@ class Processor:
 def chosen(cpu: str | None = None) -> str:
     """The processor asked for: as given, as FOREARM_CPU says, or this machine's own."""
     where, name = ("compile, cpu", cpu) if cpu is not None else (VARIABLE, os.environ.get(VARIABLE) or HOST)
-    if not isinstance(name, str) or name not in NAMES:
-        raise InputError(f"{where}: expected one of {', '.join(NAMES)}, got {shorten(name)}.")
-    return name
+    return check_choice(name, NAMES, where)
 
 
 @cache

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.errors import InputError
 from forearm.kernels import fastcall
 from forearm.kernels.arrays import (
     Array,
@@ -23,6 +23,7 @@ from forearm.kernels.arrays import (
 )
 from forearm.kernels.compiled import Compiled
 from forearm.kernels.thread_pool import WORK, WORTH, check_stack, shared_rows, worker_count
+from forearm.values import check_choice
 
 AT_ONCE = 1 << 16  # states whose arrays are converted together
 Parameters = Mapping[str, ArrayLike] | ArrayLike
@@ -95,10 +96,8 @@ def _values(
     if given is None:
         return np.array(list(own.values()), dtype=dtype)
     if isinstance(given, Mapping):
-        if unknown := [name for name in given if name not in own]:
-            raise NameNotFound(
-                f"parameters: {shorten(unknown[0])} was not left open; {suggest(str(unknown[0]), list(own))}"
-            )
+        for name in given:
+            check_choice(name, own, "parameters left open")
         columns = [
             as_numbers(f"parameters, {name}", given.get(name, value), dtype) for name, value in own.items()
         ]

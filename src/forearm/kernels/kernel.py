@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from forearm.arm.arm import Arm
-from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.arm.arm import Arm, check_arm
+from forearm.errors import InputError, shorten
 from forearm.kernels import fastcall
 from forearm.kernels.arrays import Array, as_numbers, as_states, rows_of
 from forearm.kernels.compiled import Compiled, CompileRequest, Slot
@@ -20,6 +20,7 @@ from forearm.kernels.dispatch import Call, Parameters, refuse, run
 from forearm.kernels.fused import Fused
 from forearm.kernels.locks import making
 from forearm.kernels.thread_pool import WORTH
+from forearm.values import check_choice
 
 if TYPE_CHECKING:
     from forearm.symbols.counts import Counts
@@ -402,18 +403,11 @@ def compile(
         cpu: "host", this machine's own; code for "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4" or "generic"
             gives the same bits on every machine that runs it. None: as FOREARM_CPU says, else "host".
     """
-    if not isinstance(arm, Arm):
-        raise InputError(f"compile: expected an Arm, such as fa.load('puma560'), got {shorten(arm)}.")
-    if arm.n == 0:
-        raise InputError(f"compile: {arm.name!r} has no joint that moves.")
+    check_arm(arm, "compile", moves=True)
     if isinstance(dtype, type) and issubclass(dtype, np.floating):
         dtype = np.dtype(dtype)
-    if not isinstance(dtype, str | np.dtype) or str(dtype) not in DTYPES:
-        raise InputError(f"compile: dtype must be one of {', '.join(DTYPES)}, got {shorten(dtype)}.")
-    if device != "cpu":
-        raise InputError(
-            f"compile: device must be 'cpu', which is what this version has, got {shorten(device)}."
-        )
+    check_choice(str(dtype) if isinstance(dtype, np.dtype) else dtype, DTYPES, "compile, dtype")
+    check_choice(device, ("cpu",), "compile, device")
     return Kernel(arm, str(np.dtype(dtype)), tuple(_names("compile, parameters", parameters)), chosen(cpu))
 
 
@@ -458,7 +452,4 @@ def _check_names(names: tuple[str, ...]) -> None:
         from forearm.codegen.functions import FUNCTIONS
 
     for name in names:
-        if name not in FUNCTIONS:
-            raise NameNotFound(
-                f"compile: there is no function {shorten(name)}; {suggest(str(name), FUNCTIONS)}"
-            )
+        check_choice(name, FUNCTIONS, "compile, function")

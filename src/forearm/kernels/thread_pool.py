@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from forearm.errors import InputError, shorten
 from forearm.kernels.compiled import Native
 from forearm.kernels.memory import is_left, no_memory
+from forearm.values import check_whole
 
 Array = NDArray[Any]
 ROWS = 2048  # states a thread takes at a time: their inputs and outputs stay in the nearest caches
@@ -95,11 +94,9 @@ def worker_count(count: int, threads: int | None, operations: int) -> int:
     """How many threads take part: those asked for, or as many as there are processors
     where the work is worth it.
     """
-    if threads is not None and (
-        isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1
-    ):
-        raise InputError(f"threads: expected a whole number of at least 1, got {shorten(threads)}.")
-    if threads is None:
+    if threads is not None:
+        threads = check_whole(threads, "threads", 1)
+    else:
         threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         threads = threads if count * operations >= WORK else 1
     return int(min(threads, max(1, -(-count // _block(operations)))))

@@ -15,6 +15,7 @@ from forearm.kernels.arrays import Array
 from forearm.kernels.compiled import Compiled, TracedRequest
 from forearm.kernels.cpu import chosen
 from forearm.kernels.dispatch import Call, run
+from forearm.values import check_choice
 
 if TYPE_CHECKING:
     from forearm.codegen.functions import Traced
@@ -88,8 +89,7 @@ def compile_function(
     """
     if not name.isascii() or not name.isidentifier():
         raise InputError(f"compile_function, name: expected letters, digits and _, got {shorten(name)}.")
-    if dtype not in ("float64", "float32"):
-        raise InputError(f"compile_function, dtype: expected float64 or float32, got {shorten(dtype)}.")
+    check_choice(dtype, ("float64", "float32"), "compile_function, dtype")
     made_of: object = key
     if key is None:
         found = traced() if callable(traced) else traced

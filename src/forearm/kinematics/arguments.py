@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.arm.arm import Arm
+from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError, shorten
 from forearm.values import LARGEST, as_floats
 
@@ -18,17 +18,11 @@ EXACT = 1e-14  # nearer to a rotation than this nothing is changed
 LAST_ROW = (0.0, 0.0, 0.0, 1.0)
 
 
-def check_arm(arm: object) -> None:
-    """Refuse what is no arm."""
-    if not isinstance(arm, Arm):
-        raise InputError(f"expected an Arm, such as fa.load('puma560'), got {shorten(arm)}.")
-
-
 def as_coordinates(arm: Arm, q: ArrayLike, name: str = "q") -> Floats:
     """q as float64 of shape (n,) or (B, n), or an error that says which shape was given;
     what is infinite becomes NaN.
     """
-    check_arm(arm)
+    check_arm(arm, "arm")
     coordinates = as_floats(q, name)
     coordinates[np.isinf(coordinates)] = np.nan
     if coordinates.ndim not in (1, 2) or coordinates.shape[-1] != arm.n:

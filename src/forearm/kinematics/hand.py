@@ -16,7 +16,7 @@ from forearm.kinematics.arguments import as_coordinates, states_of
 from forearm.kinematics.jacobian import jacobian, jacobian_derivative
 from forearm.kinematics.orientation import orientation_of, orientation_rates, rotation_from
 from forearm.kinematics.poses import forward
-from forearm.values import as_floats, frozen_array
+from forearm.values import as_floats, as_shape, frozen_array
 
 Floats = NDArray[np.float64]
 
@@ -90,9 +90,8 @@ def hand_pose(position: ArrayLike, orientation: ArrayLike, form: str) -> Floats:
         orientation: its numbers in that form.
         form: one of `orientation_forms()`.
     """
-    at, R = as_floats(position, "position"), rotation_from(orientation, form)
-    if at.shape != R.shape[:-1]:
-        raise InputError(f"position: expected shape {R.shape[:-1]} with that orientation, got {at.shape}.")
+    R = rotation_from(orientation, form)
+    at = as_shape(position, R.shape[:-1], "position")
     T = np.zeros((*at.shape[:-1], 4, 4))
     T[..., :3, :3], T[..., :3, 3], T[..., 3, 3] = R, at, 1.0
     return T

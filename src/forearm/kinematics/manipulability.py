@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.errors import NameNotFound, shorten, suggest
 from forearm.kinematics.jacobian import jacobian
+from forearm.values import chosen
 
 Floats = NDArray[np.float64]
 Part = Literal["all", "linear", "angular"]
@@ -27,9 +27,8 @@ def singular_values(arm: Arm, q: ArrayLike, part: Part = "all", link: str | None
         part: rows of the Jacobian, "all", "linear" or "angular".
         link: name of the link, at whose origin it is; None: the hand.
     """
-    if not isinstance(part, str) or part not in ROWS:
-        raise NameNotFound(f"part: there is no {shorten(part)}; {suggest(str(part), ROWS)}")
-    J = jacobian(arm, q, link)[..., ROWS[part], :]
+    rows = chosen(ROWS, part, "part")
+    J = jacobian(arm, q, link)[..., rows, :]
     known = np.asarray(np.isfinite(J).all(axis=(-2, -1)))
     values = np.linalg.svd(np.where(known[..., None, None], J, np.zeros_like(J)), compute_uv=False)
     found: Floats = np.where(known[..., None], values, np.nan)

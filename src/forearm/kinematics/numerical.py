@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.arm.arm import Arm
-from forearm.errors import InputError, shorten
+from forearm.arm.arm import Arm, check_arm
+from forearm.errors import InputError
 from forearm.kinematics.arguments import as_coordinates, as_poses
-from forearm.values import LARGEST, as_floats, check_kind, check_number
+from forearm.values import LARGEST, as_floats, check_kind, check_number, check_whole
 
 Floats = NDArray[np.float64]
 
@@ -82,10 +82,10 @@ def inverse_numeric(
     for name, value in (("position_only", position_only), ("limits", limits)):
         check_kind(value, bool, f"inverse_numeric, {name}")
     tolerance = check_number(tolerance, "inverse_numeric, tolerance", minimum=FINEST, maximum=1.0)
-    for name, number, most in (("starts", starts, MOST_STARTS), ("most_steps", most_steps, MOST_STEPS)):
-        _check_count(number, name, 1, most)
-    _check_count(seed, "seed", 0, 2**64 - 1)
-    check_kind(arm, Arm, "inverse_numeric")
+    starts = check_whole(starts, "inverse_numeric, starts", 1, MOST_STARTS)
+    most_steps = check_whole(most_steps, "inverse_numeric, most_steps", 1, MOST_STEPS)
+    seed = check_whole(seed, "inverse_numeric, seed", 0, 2**64 - 1)
+    check_arm(arm, "inverse_numeric")
     rows, single = _poses(T)
     first = None if start is None else _starts(arm, start, len(rows))
     from forearm.kernels.numeric_ik import reacher_of
@@ -170,10 +170,3 @@ def _starts(arm: Arm, start: ArrayLike, count: int) -> Floats:
     if unknown.any():
         raise InputError(f"start: every number must be finite; row {int(np.flatnonzero(unknown)[0])} is not.")
     return first
-
-
-def _check_count(value: object, name: str, least: int, most: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise InputError(
-            f"inverse_numeric, {name}: expected a whole number from {least} to {most}, got {shorten(value)}."
-        )

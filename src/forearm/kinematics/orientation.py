@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.errors import InputError
 from forearm.kinematics import angles as formula
-from forearm.values import as_floats
+from forearm.values import as_floats, as_shape, chosen
 
 Floats = NDArray[np.float64]
 
@@ -95,16 +95,12 @@ def angular_velocity(values: ArrayLike, rates: ArrayLike, form: str) -> Floats:
         rates: their time derivatives, of the same shape.
         form: one of `orientation_forms()`.
     """
-    given, rate = _values(values, form), as_floats(rates, "rates")
-    if rate.shape != given.shape:
-        raise InputError(f"rates: expected the shape of the orientation, {given.shape}, got {rate.shape}.")
-    return _form(form).spin(given, rate)
+    given = _values(values, form)
+    return _form(form).spin(given, as_shape(rates, given.shape, "rates"))
 
 
 def _form(name: str) -> Form:
-    if not isinstance(name, str) or name not in FORMS:
-        raise NameNotFound(f"there is no form of orientation {shorten(name)}; {suggest(str(name), FORMS)}")
-    return FORMS[name]
+    return chosen(FORMS, name, "form of orientation")
 
 
 def _matrices(R: ArrayLike) -> Floats:
@@ -140,12 +136,7 @@ def _values(values: ArrayLike, name: str) -> Floats:
 
 
 def _vectors(w: ArrayLike, values: Floats, name: str) -> Floats:
-    given = as_floats(w, "w")
-    needed = (*values.shape[: values.ndim - len(_form(name).shape)], 3)
-    if given.shape != needed:
-        raise InputError(
-            f"w: expected an angular velocity for each orientation, shape {needed}, got {given.shape}."
-        )
+    given = as_shape(w, (*values.shape[: values.ndim - len(_form(name).shape)], 3), "w")
     given[~np.isfinite(given)] = np.nan
     return given
 

@@ -16,7 +16,7 @@ from forearm.kinematics.arguments import as_coordinates, one_state, states_of
 from forearm.kinematics.jacobian import jacobian, jacobian_derivative
 from forearm.kinematics.nearby import solve_nearby
 from forearm.kinematics.poses import forward
-from forearm.values import as_floats, check_number
+from forearm.values import as_floats, as_shape, check_number
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -180,11 +180,7 @@ def _wanted(q: Floats, linear: tuple[str, ArrayLike], angular: tuple[str, ArrayL
     rows = []
     for name, given in (linear, angular):
         if given is not None:
-            rate = as_floats(given, name)
-            if rate.shape != (*q.shape[:-1], 3):
-                raise InputError(
-                    f"{name}: expected shape {(*q.shape[:-1], 3)} with q {q.shape}, got {rate.shape}."
-                )
+            rate = as_shape(given, (*q.shape[:-1], 3), name)
             rate[np.isinf(rate)] = np.nan
             rows.append(rate)
     return np.concatenate(rows, axis=-1)

@@ -15,6 +15,7 @@ from forearm.logs import arrow
 from forearm.logs.block import RowBlock, TextRows, states_of
 from forearm.logs.columns import MAX_COLUMNS, Columns
 from forearm.spatial import Floats
+from forearm.values import number_in
 
 SEPARATORS = (",", ";", "\t")
 MAX_LINE = 1_000_000  # bytes
@@ -32,7 +33,7 @@ class CsvReader:
         line, self._line = self._top()
         self.separator = max(SEPARATORS, key=line.count)
         self.header = tuple(field.strip() for field in self.fields(line, self._line - 1))
-        if any(_is_number(field) for field in self.header):
+        if any(number_in(field) is not None for field in self.header):
             raise InputError(
                 f"{name}, line {self._line - 1}: expected a header row such as t,q1,q2,...,qd1,qd2,... "
                 f"above the numbers, got {shorten(line)}. A header behind a # is a "
@@ -236,14 +237,6 @@ def _is_finite(field: str) -> bool:
 
 def _with_plain_ends(data: bytes) -> bytes:
     return data.replace(b"\r\n", b"\n") if b"\r" in data else data
-
-
-def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
 
 
 def _size(stream: BinaryIO) -> int | None:

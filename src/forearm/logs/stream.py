@@ -16,6 +16,7 @@ from forearm.logs.convert import ParquetToText, TextToParquet
 from forearm.logs.csvfile import CsvReader, CsvWriter
 from forearm.logs.parquet import ParquetReader, ParquetWriter
 from forearm.reading.textfile import opened, replacing
+from forearm.values import check_ending
 
 Log: TypeAlias = CsvReader | ParquetReader
 TEXT = (".csv", ".tsv", ".txt")
@@ -73,9 +74,4 @@ def _writer(stream: BinaryIO, kind: str, source: Log, columns: Columns, name: st
 
 
 def _kind(path: Path, text: tuple[str, ...]) -> str:
-    kind = path.suffix.lower()
-    if kind not in (*text, *PARQUET):
-        raise InputError(
-            f"{path.name}: the name must end in one of {', '.join((*text, *PARQUET))}; - is CSV on a pipe."
-        )
-    return kind
+    return check_ending(path, (*text, *PARQUET), "a table of states (- is CSV on a pipe)")

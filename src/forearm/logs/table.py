@@ -10,7 +10,6 @@ from typing import BinaryIO
 
 import numpy as np
 
-from forearm.errors import InputError
 from forearm.logs.arrow import arrow_for
 from forearm.logs.block import RowBlock
 from forearm.logs.csvfile import header_line, text_of
@@ -18,6 +17,7 @@ from forearm.logs.parquet import ParquetWriter
 from forearm.logs.stream import PARQUET
 from forearm.reading.textfile import replacing
 from forearm.spatial import Floats
+from forearm.values import check_ending
 
 ENDINGS = (".csv", *PARQUET)
 BLOCK = 16_384  # rows written at a time
@@ -25,9 +25,7 @@ BLOCK = 16_384  # rows written at a time
 
 def write_table(path: str | os.PathLike[str], columns: Mapping[str, Floats]) -> None:
     """Write columns (T,) under their names; every number reads back to the same bits."""
-    kind = Path(path).suffix.lower()
-    if kind not in ENDINGS:
-        raise InputError(f"{Path(path).name}: a table of numbers ends in one of {', '.join(ENDINGS)}.")
+    kind = check_ending(path, ENDINGS, "a table of numbers")
     if kind in PARQUET:
         arrow_for(Path(path).name)
     with replacing(path) as stream:

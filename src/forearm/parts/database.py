@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from forearm.arm.link import SEMIDEFINITE_SLACK
-from forearm.errors import InputError, ModelError, located, suggest
+from forearm.errors import InputError, ModelError, located
 from forearm.parts.shapes import SHAPES, Moments
 from forearm.parts.stl import check_closed, mesh_moments, read_stl
 from forearm.reading.fields import (
@@ -37,7 +37,7 @@ from forearm.spatial import (
     parallel_axis,
     pose_xyz_rpy,
 )
-from forearm.values import MAX_TEXT
+from forearm.values import MAX_TEXT, chosen
 
 SCHEMA = "forearm-parts/1"
 MESH = "mesh"
@@ -209,10 +209,7 @@ def _density(block: dict[str, Any], materials: dict[str, float], volume: float) 
         return float(block["mass"]) / volume
     if "density" in block:
         return float(block["density"])
-    if block["material"] not in materials:
-        hint = suggest(block["material"], materials)
-        raise InputError(f"material {block['material']!r} is not in [materials]; {hint}")
-    return materials[block["material"]]
+    return chosen(materials, block["material"], "material")
 
 
 def _place(block: dict[str, Any]) -> Floats:

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from io import BytesIO
-from pathlib import Path
 from typing import Any, ParamSpec
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.palette import BLACK, BLUE, COLOURS, DASHES, FILLS, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW
 from forearm.reading.textfile import write_bytes
+from forearm.values import check_ending
 
 __all__ = [
     "BLACK", "BLUE", "COLOURS", "DASHES", "FILLS", "FORMATS", "GREEN", "GREY", "LETTER", "ORANGE", "PURPLE",
@@ -150,10 +150,7 @@ def of_joints(arm: Arm, turning: str, sliding: str) -> str:
 
 def save_figure(figure: Any, path: str | os.PathLike[str]) -> None:
     """Write a figure as .png, .svg or .pdf, whole or not at all, without a date in it."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in FORMATS:
-        raise InputError(f"{path}: a picture ends in {', '.join(FORMATS)}.")
-    write_bytes(path, figure_bytes(figure, suffix))
+    write_bytes(path, figure_bytes(figure, check_ending(path, FORMATS, "a picture")))
 
 
 def figure_bytes(figure: Any, suffix: str = ".png") -> bytes:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError
 from forearm.plots.figure import (
     BLACK,
     GREY,
@@ -24,7 +24,7 @@ from forearm.plots.figure import (
 )
 from forearm.spatial import Floats
 from forearm.trajectories import HandLine, MotionLimits, Switching, bang_bang
-from forearm.values import LARGEST, check_kind
+from forearm.values import LARGEST, check_kind, check_whole
 
 SAMPLES = 400  # between two points of a curve
 UNITS = {
@@ -95,10 +95,7 @@ def phase_figure(
             )
     if not len(motions):
         raise InputError("phase_figure, motions: expected at least one, such as that of bang_bang.")
-    if not isinstance(joint, int) or not 0 <= joint < limits.n:
-        raise InputError(
-            f"phase_figure, joint: expected a whole number from 0 to {limits.n - 1}, got {shorten(joint)}."
-        )
+    check_whole(joint, "phase_figure, joint", 0, limits.n - 1)
     figure = new_figure(WIDTH, 5.4)
     axis = figure.subplots()
     _frame(axis, limits, joint, max(float(motion.extremes()[2][joint]) for motion in motions), unit)

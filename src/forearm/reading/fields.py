@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from forearm.errors import InputError, shorten, suggest
-from forearm.values import MAX_NAME, check_number
+from forearm.values import MAX_NAME, check_choice, check_number
 
 MAX_ITEMS = 10_000
 MAX_KEYS = 8  # that a message lists of a table
@@ -105,11 +105,7 @@ class ChoiceField:
     doc: str = ""
 
     def read(self, value: Any, place: str) -> str:
-        if value in self.words and isinstance(value, str):
-            return value
-        raise InputError(
-            f"{place}: expected one of {', '.join(map(repr, self.words))}, got {shorten(value)}."
-        )
+        return check_choice(value, self.words, place)
 
     def schema(self) -> dict[str, Any]:
         return _described({"enum": list(self.words)}, self.doc)

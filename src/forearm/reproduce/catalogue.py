@@ -9,18 +9,18 @@ and any other differs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
-from forearm.errors import NameNotFound, suggest
+from forearm.progress import Progress
 from forearm.reading.fields import ChoiceField, NumberField, TableField, TableListField, TextField
 from forearm.reading.textfile import read_toml
 from forearm.reproduce.recompute import Figures, function
-from forearm.values import MAX_TEXT
+from forearm.values import MAX_TEXT, check_choice
 
 DOCUMENTS = ("swartz", "waters", "silver", "mata", "dhanaraj")
 NOT_PRINTED = "none"  # where a document says that something was computed and shows no number of it
@@ -137,8 +137,7 @@ class Result:
 
 def catalogue(document: str = "all") -> tuple[Item, ...]:
     """The items of one document, or of all."""
-    if document != "all" and document not in DOCUMENTS:
-        raise NameNotFound(f"there is no document {document!r}; {suggest(document, (*DOCUMENTS, 'all'))}")
+    check_choice(document, (*DOCUMENTS, "all"), "document")
     return tuple(item for name in DOCUMENTS if document in (name, "all") for item in _read(name))
 
 
@@ -153,20 +152,21 @@ def pictures(document: str = "all") -> tuple[DocumentFigure, ...]:
     return tuple(DocumentFigure(name, **block) for name in named for block in _data(name).get("picture", ()))
 
 
-def reproduce(document: str = "all", progress: Callable[[str], None] | None = None) -> Iterator[Result]:
+def reproduce(document: str = "all", progress: Progress | None = None) -> Iterator[Result]:
     """Recompute every item of a document and compare, one result per printed figure;
     operation counts come last.
 
     Args:
         document: one of DOCUMENTS, or "all".
-        progress: function that is called with what is computed next; None: none.
+        progress: called with (done, total, what) before each item; None: none.
     """
-    say = (lambda _: None) if progress is None else progress
     items = catalogue(document)
-    for k, item in enumerate(items, 1):
-        say(f"item {k} of {len(items)}: {item.document.capitalize()}, {item.place}")
+    for k, item in enumerate(items):
+        if progress is not None:
+            progress(k, len(items) + 1, f"{item.document.capitalize()}, {item.place}")
         yield from results(item)
-    say("operation counts")
+    if progress is not None:
+        progress(len(items), len(items) + 1, "operation counts")
     yield from counted(document)
 
 

@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.arm.arm import Arm
+from forearm.arm.arm import Arm, check_arm
 from forearm.codegen.functions import FUNCTIONS, Traced, trace
 from forearm.codegen.tracing import Tracing
-from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.errors import InputError
 from forearm.schedules.checking import check_schedule
 from forearm.schedules.schedule import TaskSchedule
 from forearm.schedules.tasks import Task, TaskGraph
 from forearm.symbols.evaluate import computed
 from forearm.symbols.graph import ADD, COS, COUNTED, MUL, SIN, SUB, Graph, expressions, mapped
-from forearm.values import check_kind, is_number
+from forearm.values import check_number, chosen
 
 MOST_OPERATIONS = 60_000
 
@@ -42,10 +42,7 @@ class Costs:
     def __post_init__(self) -> None:
         for field in fields(self):
             cost = getattr(self, field.name)
-            if not is_number(cost) or not 0.0 <= cost <= 1e6:
-                raise InputError(
-                    f"costs, {field.name}: expected a number from 0 to 1e6, got {shorten(cost)}."
-                )
+            check_number(cost, f"costs, {field.name}", minimum=0.0, maximum=1e6)
 
     def of(self, graph: Graph, place: int) -> float:
         """The cost of a node; what iterates costs as much as one round of it."""
@@ -70,14 +67,9 @@ class Division:
 
 def traced_function(arm: Arm, function: str) -> Traced:
     """A function of an arm on the graph, drives included, as code and kernels have it."""
-    check_kind(arm, Arm, "schedule, arm")
-    if function not in FUNCTIONS:
-        raise NameNotFound(
-            f"schedule: there is no function {shorten(function)}; {suggest(str(function), FUNCTIONS)}"
-        )
-    if not arm.n:
-        raise InputError(f"schedule: {arm.name!r} has no joint that moves, so there is nothing to compute.")
-    traced = trace(Tracing(arm, {}), [FUNCTIONS[function]])
+    check_arm(arm, "schedule, arm", moves=True)
+    wanted = chosen(FUNCTIONS, function, "schedule, function")
+    traced = trace(Tracing(arm, {}), [wanted])
     if len(traced.graph) > MOST_OPERATIONS:
         raise InputError(
             f"schedule: {function} of {arm.name!r} has more than {MOST_OPERATIONS} "

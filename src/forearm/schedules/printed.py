@@ -10,11 +10,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from forearm.errors import NameNotFound, suggest
 from forearm.schedules.assembly import Layered, table_graph
 from forearm.schedules.checking import ScheduleEntry, Violation, violations_of_entries
 from forearm.schedules.subtasks import SUBTASKS, Place
 from forearm.schedules.tasks import TaskGraph
+from forearm.values import chosen
 
 LINKS = 6
 GENERAL, STANFORD = "4.3", "4.7"  # the tables of layers that C.1 to C.8 and C.9 to C.15 schedule
@@ -66,9 +66,7 @@ def names() -> tuple[str, ...]:
 
 def printed_schedule(name: str) -> Printed:
     """A table of appendix C as it is printed."""
-    if name not in names():
-        raise NameNotFound(f"Dhanaraj prints no schedule {name!r}; {suggest(str(name), names())}")
-    return Printed(name, tuple(map(tuple, _document()["schedules"][name])))
+    return Printed(name, tuple(map(tuple, chosen(_document()["schedules"], name, "printed schedule"))))
 
 
 def printed_layers(table: str) -> tuple[tuple[int, ...], ...]:

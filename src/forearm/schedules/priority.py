@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-from forearm.errors import InputError, shorten
 from forearm.schedules.schedule import TaskSchedule
-from forearm.schedules.tasks import TaskGraph, is_time
-from forearm.values import check_whole
+from forearm.schedules.tasks import TaskGraph
+from forearm.values import check_number, check_whole
 
 MOST_PROCESSORS = 1024
 NOTHING = (-1.0, -1)
@@ -180,5 +179,4 @@ def check_machine(processors: int, communication: float = 0.0, synchronisation: 
     """Refuse a number of processors, a communication time or a cost of waits that no machine has."""
     check_whole(processors, "processors", 1, MOST_PROCESSORS)
     for name, time in (("communication", communication), ("synchronisation", synchronisation)):
-        if not is_time(time):
-            raise InputError(f"{name}: expected a time of at least 0, got {shorten(time)}.")
+        check_number(time, name, minimum=0.0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from forearm.errors import InputError, shorten
-from forearm.values import is_number
+from forearm.values import check_number, is_number
 
 
 def is_time(time: object) -> bool:
@@ -30,10 +30,7 @@ class Task:
     group: str = ""
 
     def __post_init__(self) -> None:
-        if not is_time(self.cost):
-            raise InputError(
-                f"task {shorten(self.name)}: expected a cost of at least 0, got {shorten(self.cost)}."
-            )
+        check_number(self.cost, f"task {shorten(self.name)}, cost", minimum=0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import isfinite
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.errors import InputError
+from forearm.progress import Progress
 from forearm.simulation.events import EventFunction, EventHit, Watch
 from forearm.simulation.implicit import Radau
 from forearm.simulation.methods import Acceleration, Floats, stacked, tableau_of
@@ -27,9 +27,7 @@ from forearm.simulation.stepping import (
     tolerance,
     unfinite,
 )
-from forearm.values import as_floats
-
-Progress: TypeAlias = Callable[[float, int], object]
+from forearm.values import as_floats, check_number
 
 SAFETY = 0.9
 SHRINK, GROW = 0.2, 10.0
@@ -63,15 +61,16 @@ def integrate(
     component of q and qd.
 
     Steps end at the breakpoints, and f is asked in each stretch between them only at times t with start <=
-    t < end, so that an input that jumps there is seen from one side. `progress(t, steps)` is called after
-    every step. Failure is a status of the solution, with the partial result.
+    t < end, so that an input that jumps there is seen from one side. `progress` is told after every step
+    how much of t1 - t0 is done. Failure is a status of the solution, with the partial result.
     """
     y = stacked(q, qd)
     stretches = _stretches(t0, t1, breakpoints)
     _check(y, first_step)
+    tell = (lambda _: None) if progress is None else lambda t: progress(t - t0, t1 - t0, "integrating")
     system = System(f, y.shape[1])
     stepper = _stepper(method, system, tolerance(rtol, atol_q, atol_qd, y.shape[1]))
-    run = _Run(system, stepper, Watch(events, t0, y), progress, t0, y)
+    run = _Run(system, stepper, Watch(events, t0, y), tell, t0, y)
     for start, end in stretches:
         if not run.stretch(start, end, first_step if start == t0 else None):
             break
@@ -82,9 +81,15 @@ class _Run:
     """An integration under way."""
 
     def __init__(
-        self, system: System, stepper: Stepper, watch: Watch, progress: Progress | None, t: float, y: Floats
+        self,
+        system: System,
+        stepper: Stepper,
+        watch: Watch,
+        tell: Callable[[float], object],
+        t: float,
+        y: Floats,
     ) -> None:
-        self.system, self.stepper, self.watch, self.progress = system, stepper, watch, progress
+        self.system, self.stepper, self.watch, self.tell = system, stepper, watch, tell
         self.t, self.y, self.h, self.error_before = t, y, 0.0, FIRST_ERROR
         self.times, self.states = [t], [y]
         self.dense: list[Floats] = []
@@ -192,8 +197,7 @@ class _Run:
         self.dense.append(dense)
         self.widths.append(h)
         self.hits += hits
-        if self.progress is not None:
-            self.progress(t, len(self.dense))
+        self.tell(t)
 
     def _blame(self, trial: TrialStep) -> Failure:
         """The component whose error is largest, for a message."""
@@ -272,5 +276,5 @@ def _check(y: Floats, first_step: float | None) -> None:
         raise InputError(
             f"q and qd: expected one state (n,), got {y.shape[1:]}; step batches with explicit_step."
         )
-    if first_step is not None and not first_step > 0.0:
-        raise InputError(f"first_step: must be above 0, got {first_step:g}.")
+    if first_step is not None:
+        check_number(first_step, "first_step", above=0.0)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from forearm.simulation.events import EventFunction, EventHit
 from forearm.simulation.inputs import Input, periods
 from forearm.simulation.jamming import is_jammed
 from forearm.simulation.solution import DenseSolution, Status
-from forearm.simulation.start import Progress, Setup
+from forearm.simulation.start import Setup
 from forearm.simulation.stiction import DryFriction
 from forearm.simulation.track import Course, before_zero
 from forearm.simulation.windings import Asked, AtOnce, Motors, Wound, has_inductance
@@ -78,8 +77,8 @@ class Following:
 
     def run(self) -> Course:
         """To the end, or to what ends it."""
-        start, progress = self.setup.start.t, self.setup.progress
-        t, end, first, steps = start, start + self.setup.duration, None, 0
+        start = self.setup.start.t
+        t, end, first = start, start + self.setup.duration, None
         while t < end and not self.track.is_over:
             until = end
             if self.commands.period < math.inf:
@@ -88,14 +87,11 @@ class Following:
             breaks = self.drive.breakpoints(t, until, MOST_BREAKS)
             if len(breaks) == MOST_BREAKS:
                 until, breaks = float(breaks[-1]), breaks[:-1]
-            told = None if progress is None else partial(_counted_on, progress, steps)
-            found = self._piece(t, until, breaks, first, told)
-            t, first, steps = float(found.t[-1]), found.next_step, steps + len(found.dense)
+            found = self._piece(t, until, breaks, first)
+            t, first = float(found.t[-1]), found.next_step
         return self._course(start)
 
-    def _piece(
-        self, t: float, until: float, breaks: Floats, first: float | None, progress: Progress | None
-    ) -> DenseSolution:
+    def _piece(self, t: float, until: float, breaks: Floats, first: float | None) -> DenseSolution:
         """To the next change, or to `until`."""
         accuracy = self.setup.accuracy
         x, xd = self._extended()
@@ -116,7 +112,7 @@ class Following:
             events=self._events(),
             breakpoints=breaks,
             first_step=self.friction.careful(self.motors.u(t, x, xd), first),
-            progress=progress,
+            progress=lambda done, _total, _what: self.setup.tell(t + done),
         )
         # Rounding of an implicit step's equations moves joints that stand by 1e-30,
         # and what moves feels other friction.
@@ -252,7 +248,3 @@ def check_periods(drive: Input, duration: float) -> None:
 
 def _rows(giving: Asked, times: Floats, x: Floats, xd: Floats) -> list[Floats]:
     return [giving(float(t), a, b) for t, a, b in zip(times, x, xd, strict=True)]
-
-
-def _counted_on(progress: Progress, before: int, t: float, steps: int) -> None:
-    progress(t, before + steps)

@@ -16,7 +16,7 @@ from forearm.kernels.rollout import Simulator, State
 from forearm.simulation.inputs import Input
 from forearm.simulation.jamming import jams_within
 from forearm.simulation.stability import is_near, warn_of_long_steps
-from forearm.simulation.start import Clock, Progress, Setup, from_zero, held_steps, whole_steps
+from forearm.simulation.start import Clock, Setup, from_zero, held_steps, whole_steps
 from forearm.simulation.track import Between, Course, Track, at_once, first_to_go
 from forearm.simulation.windings import refuse_inductance
 from forearm.trajectories.recorded import cubic
@@ -54,7 +54,7 @@ def fixed_run(setup: Setup) -> Course:
     if missing and duration and not track.is_over:
         loop.short(min(missing, duration), is_whole=duration >= missing)
     if plant.is_whole:
-        loop.run(steps, setup.progress)
+        loop.run(steps, setup.tell)
     if rest and not track.is_over:
         loop.short(rest, is_whole=False)
     if is_near(share):
@@ -173,18 +173,16 @@ class OpenLoop:
 
     def __init__(self, plant: SimulatedPlant, drive: Input, held: int, record: int) -> None:
         self.plant, self.drive, self.held, self.record = plant, drive, held, record
-        self.first = plant.clock.done
         self.given: list[Floats] = []  # (kept + 1, n) for each piece, unless always the same
 
-    def run(self, steps: int, progress: Progress | None) -> None:
+    def run(self, steps: int, tell: Callable[[], object]) -> None:
         """So many steps, in pieces of whole records between which it can be interrupted."""
         clock, track, record = self.plant.clock, self.plant.track, self.record
         end = clock.done + steps
         while clock.done < end and not track.is_over:
             piece = min(max(PIECE // record, 1) * record, end - clock.done)
             self._piece(piece - piece % record if piece > record else piece, clock.step)
-            if progress is not None:
-                progress(track.last, clock.done - self.first)
+            tell()
 
     def short(self, h: float, is_whole: bool) -> None:
         """A step shorter than others, which may end at a time of the clock."""
@@ -223,19 +221,18 @@ class SampledLoop:
     """A plant under control: what drives it is asked for once a period, `held` steps, and held."""
 
     def __init__(self, plant: SimulatedPlant, ask: Ask, held: int = 1) -> None:
-        self.plant, self.ask, self.held, self.first = plant, ask, held, plant.clock.done
+        self.plant, self.ask, self.held = plant, ask, held
         self.answers: list[Floats] = []  # (n,) each,
         self.counts: list[int] = []  # held for so many steps
 
-    def run(self, steps: int, progress: Progress | None = None) -> None:
+    def run(self, steps: int, tell: Callable[[], object] = lambda: None) -> None:
         """So many steps, or until an event ends them."""
         clock, track, held = self.plant.clock, self.plant.track, self.held
         times, step, begin = self.plant.times(steps, clock.step), clock.step, clock.done
         while (done := clock.done - begin) < steps and not track.is_over:
             count = min(held - clock.done % held, steps - done)
             self._hold(times[done : done + count + 1], step)
-            if progress is not None:
-                progress(track.last, clock.done - self.first)
+            tell()
 
     def short(self, h: float, is_whole: bool) -> None:
         """A step shorter than others, which may end at a time of the clock."""

@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC, amplifier_gains, torque_of
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError
 from forearm.kernels.rollout import State
 from forearm.logs.motion import HasLog, MotionLog
 from forearm.simulation.arguments import check_function
 from forearm.simulation.schedule import Quantity, Schedule
-from forearm.values import as_floats
+from forearm.values import as_finite
 
 Floats = NDArray[np.float64]
 Driving = ArrayLike | Schedule | MotionLog | HasLog | Callable[[float], ArrayLike]
@@ -195,15 +195,7 @@ def _check_takes(function: Any, arguments: int, message: str) -> None:
 
 def numbers(arm: Arm, value: ArrayLike, what: str) -> Floats:
     """One finite number per joint, (n,)."""
-    try:
-        array = as_floats(value, what)
-    except InputError:
-        raise InputError(f"simulate, {what}: expected {arm.n} numbers, got {shorten(value)}.") from None
-    if array.shape != (arm.n,) or not np.isfinite(array).all():
-        raise InputError(
-            f"simulate, {what}: expected {arm.n} finite numbers, one per joint, got {shorten(value)}."
-        )
-    return array
+    return as_finite(value, (arm.n,), f"simulate, {what}")
 
 
 def periods(t: float, period: float) -> int:

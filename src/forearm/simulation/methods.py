@@ -16,8 +16,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.errors import InputError, NameNotFound, shorten, suggest
-from forearm.values import as_floats
+from forearm.errors import InputError
+from forearm.values import as_floats, chosen
 
 Floats: TypeAlias = NDArray[np.float64]
 Number: TypeAlias = Fraction | float
@@ -163,9 +163,7 @@ def stacked(q: ArrayLike, qd: ArrayLike) -> Floats:
 
 def tableau_of(name: str) -> Tableau:
     """The tableau of a name."""
-    if name not in METHODS:
-        raise NameNotFound(f"there is no integration method {shorten(name)}; {suggest(str(name), METHODS)}")
-    return METHODS[name]
+    return chosen(METHODS, name, "integration method")
 
 
 def _row(text: str) -> Row:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.arm.arm import Arm
+from forearm.arm.arm import Arm, check_arm
 from forearm.errors import ForearmError, InputError, shorten
 from forearm.files.armfile_read import arm_from_document
 from forearm.files.armfile_write import to_document
@@ -18,7 +18,7 @@ from forearm.reading.npz import read_archive, write_archive
 from forearm.simulation.controlled import Run
 from forearm.simulation.result import STATES, Array, Event, Simulation
 from forearm.simulation.solution import Status
-from forearm.values import check_kind
+from forearm.values import check_ending, check_kind
 
 FORMAT = "forearm-simulation/1"
 CONTROL = ("controller", "period", "operations")
@@ -37,11 +37,7 @@ def load_simulation(path: str | os.PathLike[str], arm: Arm | None = None) -> Sim
         arm: arm that replaces the file's; its names and notes may differ, but no number. None: the file's.
     """
     name = Path(path).name
-    if Path(path).suffix.lower() != ".npz":
-        raise InputError(
-            f"{name}: only .npz files hold a whole simulation; .csv and .parquet are "
-            "tables for other programs."
-        )
+    check_ending(path, (".npz",), "a whole simulation (.csv and .parquet are tables for other programs)")
     header, arrays = read_archive(path)
     try:
         if header["format"] != FORMAT:
@@ -98,7 +94,7 @@ def _arm(document: Any, given: Arm | None) -> Arm:
     kept = arm_from_document(document, "arm")
     if given is None:
         return kept
-    check_kind(given, Arm, "load_simulation, arm")
+    check_arm(given, "load_simulation, arm")
     if not same_numbers(given, kept):
         raise InputError(
             f"it was computed with {kept.name!r}, {kept.n} joints, and {given.name!r}, {given.n} joints, "

@@ -11,16 +11,16 @@ import html
 import json
 import math
 import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.errors import InputError
+from forearm.pages import SCRIPTS, filled_in, html_page
 from forearm.palette import COLOURS, DASHES, ON_DARK, PAGE, PAGE_ON_DARK, page_colours
 from forearm.reading.textfile import write_text
+from forearm.values import check_ending
 
 if TYPE_CHECKING:
     from forearm.simulation.result import Simulation
@@ -60,8 +60,7 @@ RATE = 60.0  # frames per second that are made even of few samples
 
 def write_player(simulation: Simulation, path: str | os.PathLike[str]) -> None:
     """Write the page, whole or not at all."""
-    if Path(path).suffix.lower() not in ENDINGS:
-        raise InputError(f"{Path(path).name}: a page for a browser ends in {' or '.join(ENDINGS)}.")
+    check_ending(path, ENDINGS, "a page for a browser")
     write_text(path, page(simulation))
 
 
@@ -71,13 +70,16 @@ def page(simulation: Simulation) -> str:
     parts = {
         "title": html.escape(simulation.arm.name),
         "summary": html.escape(f"{simulation.method}, {span}. {simulation.message}"),
-        "style": f"{page_colours(INKS, INKS_ON_DARK)}\n{(FOLDER / 'player.css').read_text(encoding='utf-8')}",
         "script": (FOLDER / "player.js").read_text(encoding="utf-8"),
         "data": _inside_script(motion(simulation) | {"look": LOOK}),
     }
-    template = (FOLDER / "player.html").read_text(encoding="utf-8")
-    # one pass: what is put in stays as it is
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
+    return html_page(
+        simulation.arm.name,
+        filled_in(FOLDER / "player.html", parts),
+        FOLDER / "player.css",
+        page_colours(INKS, INKS_ON_DARK),
+        policy=SCRIPTS,
+    )
 
 
 def motion(simulation: Simulation) -> dict[str, Any]:

@@ -7,20 +7,27 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.arm.arm import Arm
-from forearm.errors import ForearmError, InputError, NameNotFound, shorten, suggest
+from forearm.arm.arm import Arm, check_arm
+from forearm.errors import ForearmError, InputError
 from forearm.logs.motion import MotionLog
 from forearm.logs.table import ENDINGS, write_table
 from forearm.simulation.solution import Status
-from forearm.tables import html_lines, html_table, number
+from forearm.tables import Report, number
 from forearm.trajectories.recorded import cubic
-from forearm.values import as_floats, check_kind, check_name, check_number, check_text
+from forearm.values import (
+    as_floats,
+    check_choice,
+    check_ending,
+    check_kind,
+    check_name,
+    check_number,
+    check_text,
+)
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -47,9 +54,7 @@ class Event:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "t", check_number(self.t, "event, t"))
-        check_kind(self.kind, str, "event, kind")
-        if self.kind not in EVENTS:
-            raise NameNotFound(f"event: there is no kind {shorten(self.kind)}; {suggest(self.kind, EVENTS)}")
+        check_choice(self.kind, EVENTS, "event, kind")
         check_kind(self.joint, (str, type(None)), "event, joint")
         check_text(self.text, "event, text")
 
@@ -144,7 +149,7 @@ class Simulation:
         return self
 
     def _check_motion(self) -> None:
-        check_kind(self.arm, Arm, "simulation, arm")
+        check_arm(self.arm, "simulation, arm")
         check_name(self.method, "simulation's method")
         if self.step is not None:
             object.__setattr__(self, "step", check_number(self.step, "simulation, step", above=0.0))
@@ -223,18 +228,12 @@ class Simulation:
         """Write it whole or not at all: .npz holds everything and can be loaded,
         .csv and .parquet the table.
         """
-        kind = Path(path).suffix.lower()
-        if kind == ".npz":
+        if check_ending(path, (".npz", *ENDINGS), "a simulation (to_html writes pages)") == ".npz":
             from forearm.simulation.npz import write_simulation
 
             write_simulation(self, path)
-        elif kind in ENDINGS:
-            write_table(path, self.columns())
         else:
-            raise InputError(
-                f"{Path(path).name}: a simulation is saved as .npz, "
-                f"{', '.join(ENDINGS)}; to_html writes .html."
-            )
+            write_table(path, self.columns())
 
     def columns(self) -> dict[str, Array]:
         """The table of CSV and Parquet: t, q1.., qd1.., qdd1.., tau1.., voltage1..,
@@ -284,11 +283,10 @@ class Simulation:
             [j.name, number(float(q)), number(float(qd)), "rad" if j.kind == "revolute" else "m"]
             for j, q, qd in end
         ]
-        tables = [html_table(["joint", "q", "qd", "unit of q"], rows, f"State at {self.t[-1]:g} s")]
-        if self.events:
-            happened = [[number(e.t), e.kind, e.joint or "-", e.text] for e in self.events]
-            tables.append(html_table(["t s", "event", "joint", ""], happened, "Events"))
-        return "\n".join([html_lines(said), *tables])
+        happened = [[number(e.t), e.kind, e.joint or "-", e.text] for e in self.events]
+        events = [Report(["t s", "event", "joint", ""], happened, "Events")] if happened else []
+        header, title = ["joint", "q", "qd", "unit of q"], f"State at {self.t[-1]:g} s"
+        return Report(header, rows, title, said, parts=events).html()
 
 
 def taken(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:

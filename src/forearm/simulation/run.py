@@ -11,9 +11,10 @@ from typing import Any, TypeVar, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.arm.arm import Arm
-from forearm.errors import InputError, NameNotFound, shorten, suggest
-from forearm.kinematics.arguments import check_arm, states_of
+from forearm.arm.arm import Arm, check_arm
+from forearm.errors import InputError
+from forearm.kinematics.arguments import states_of
+from forearm.progress import Progress
 from forearm.simulation.adaptive_run import adaptive_run
 from forearm.simulation.arguments import (
     ACCURACY,
@@ -34,12 +35,12 @@ from forearm.simulation.machine import simulator_of
 from forearm.simulation.methods import METHODS
 from forearm.simulation.result import Simulation
 from forearm.simulation.stability import warn_of_long_steps
-from forearm.simulation.start import Progress, Setup, beginning, going_on, whole_steps
+from forearm.simulation.start import Setup, beginning, going_on, whole_steps
 from forearm.simulation.symplectic import SYMPLECTIC as CONSERVING_TABLEAUS
 from forearm.simulation.symplectic import symplectic_run
 from forearm.simulation.track import Course, Track, passing_limits, sticking
 from forearm.simulation.windings import refuse_inductance
-from forearm.values import as_floats, check_kind, check_number
+from forearm.values import as_floats, check_choice, check_kind, check_number
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result", bound=Simulation)
@@ -91,7 +92,7 @@ def simulate(
         accuracy: the error that steps of adaptive methods may make.
         ending: what ends the run early, a joint's limit or a condition.
         continued: a simulation from whose end it goes on as if it had not stopped.
-        progress: function of (t, steps) that is called now and then.
+        progress: function of (done, total, what) that is called now and then: seconds of the run.
         **old: fields of `sampling`, `accuracy` and `ending` as arguments of their own; deprecated.
     """
     sampling, accuracy, ending = (
@@ -99,9 +100,8 @@ def simulate(
         if old
         else (sampling, accuracy, ending)
     )
-    check_arm(arm)
-    if not isinstance(method, str) or method not in ALL:
-        raise NameNotFound(f"simulate: there is no method {shorten(method)}; {suggest(str(method), ALL)}")
+    check_arm(arm, "simulate, arm")
+    check_choice(method, ALL, "simulate, method")
     for record, kind, name in (
         (sampling, Sampling, "sampling"),
         (accuracy, Accuracy, "accuracy"),
@@ -112,7 +112,7 @@ def simulate(
     duration = check_number(duration, "simulate, duration", minimum=0.0)
     step = check_number(step, "simulate, step", above=0.0)
     if progress is not None:
-        check_function(progress, "simulate, progress", "(t, steps)")
+        check_function(progress, "simulate, progress", "(done, total, what)")
     simulator = simulator_of(arm, drive.voltage, method if method in FIXED else "rk4")
     start = beginning(arm, simulator, q0, qd0) if continued is None else going_on(arm, simulator, continued)
     until = None if ending.until is None else condition_of(ending.until)
@@ -148,10 +148,7 @@ def simulate_many(
         method: "rk3", "rk4" or "gill".
         step: length of a step, s.
     """
-    if not isinstance(method, str) or method not in FIXED:
-        raise NameNotFound(
-            f"simulate_many: there is no method {shorten(method)}; {suggest(str(method), FIXED)}"
-        )
+    check_choice(method, FIXED, "simulate_many, method")
     q, qd = states_of(arm, q0=q0, qd0=qd0)
     given = voltage if voltage is not None else np.zeros(arm.n) if torque is None else torque
     u = as_floats(given, f"simulate_many, {'torque' if voltage is None else 'voltage'}")

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.arm.arm import Arm
+from forearm.arm.arm import Arm, check_arm
 from forearm.errors import IgnoredWarning, InputError, shorten, suggest
 from forearm.logs.block import RowBlock, TextRows
 from forearm.logs.columns import Columns, listed, recognised
@@ -22,7 +22,7 @@ from forearm.logs.motion import MotionLog
 from forearm.logs.spelling import time_column
 from forearm.logs.stream import Log, reading
 from forearm.logs.table import write_table
-from forearm.values import as_floats, check_kind, check_name, check_number, frozen_array
+from forearm.values import as_floats, check_choice, check_name, check_number, frozen_array, number_in
 
 Array: TypeAlias = NDArray[np.float64]
 How = Literal["hold", "linear"]
@@ -64,8 +64,9 @@ class Schedule:
     quantity: Quantity | None = None
 
     def __post_init__(self) -> None:
-        _check_choice(self.how, get_args(How), "how")
-        _check_choice(self.quantity, (*get_args(Quantity), None), "quantity")
+        check_choice(self.how, get_args(How), "schedule, how")
+        if self.quantity is not None:
+            check_choice(self.quantity, get_args(Quantity), "schedule, quantity")
         times = as_floats(self.times, "schedule, times")
         values = as_floats(self.values, "schedule, values")
         if times.ndim != 1 or not times.size or values.ndim != 2 or len(values) != len(times):
@@ -127,8 +128,8 @@ class Schedule:
             quantity: "torque" or "voltage", where the file has both (default: what it has).
             columns: what columns by other names are, theirs to ours, such as {"load": "tau"}.
         """
-        check_kind(arm, Arm, "schedule")
-        _check_choice(how, get_args(How), "how")
+        check_arm(arm, "schedule, arm")
+        check_choice(how, get_args(How), "schedule, how")
         names = tuple(joint.name for joint in arm.joints)
         with reading(os.fspath(path)) as log:
             time, places, quantity = _places_in(log.header, names, log.name, quantity, columns)
@@ -258,7 +259,7 @@ class Schedule:
         is_plain = (
             self.joints
             and not self.quantity
-            and not any(set(n) & set(UNSAFE) or _is_number(n) for n in joints)
+            and not any(set(n) & set(UNSAFE) or number_in(n) is not None for n in joints)
         )
         for names in ([list(joints)] if is_plain else []) + by_number:
             if all({joint for joint, _ in meanings.get(name, ())} == {i} for i, name in enumerate(names)):
@@ -404,17 +405,3 @@ def _allowed(joints: Sequence[str]) -> str:
 
 def _spelled(letter: str, joints: Sequence[str]) -> str:
     return f"{letter}1" if len(joints) == 1 else f"{letter}1..{letter}{len(joints)}"
-
-
-def _check_choice(value: object, allowed: Sequence[str | None], what: str) -> None:
-    if not isinstance(value, str | None) or value not in allowed:
-        names = " or ".join(repr(name) for name in allowed)
-        raise InputError(f"schedule, {what}: expected {names}, got {shorten(value)}.")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -4,7 +4,7 @@ from anywhere; and when its fixed steps are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import floor, isfinite
@@ -17,6 +17,7 @@ from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.kernels.rollout import Simulator, State
 from forearm.kinematics.arguments import states_of
+from forearm.progress import Progress
 from forearm.simulation.arguments import Accuracy
 from forearm.simulation.inputs import Input
 from forearm.simulation.npz import same_numbers
@@ -25,7 +26,6 @@ from forearm.simulation.track import Track
 from forearm.values import check_kind
 
 Floats = NDArray[np.float64]
-Progress = Callable[[float, int], object]
 MOST_STEPS = 10**12  # of one run: weeks of computing, and each still has a time of its own
 MOST_COUNTED = 2**53  # up to here floats are whole numbers
 OLD_FIELDS = {"way": "friction_sign", "free": "is_free", "felt": "load_guess"}  # of earlier files
@@ -82,6 +82,12 @@ class Setup:
     record: int
     accuracy: Accuracy
     progress: Progress | None
+
+    def tell(self, t: float | None = None) -> None:
+        """Say that the run has come to a time, that of its last sample unless one is given."""
+        if self.progress is not None:
+            done = (self.track.last if t is None else t) - self.start.t
+            self.progress(done, self.duration, f"simulating {self.arm.name}")
 
     @property
     def state(self) -> State:

@@ -157,14 +157,13 @@ class Conserving:
 
     def run(self) -> Course:
         """To the end, or to what ends it."""
-        record, progress, clock = self.setup.record, self.setup.progress, self.clock
+        record, clock = self.setup.record, self.clock
         steps, rest = whole_steps(self.setup.duration, clock.step)
         check_record(self.setup.arm, steps, record)
         first = clock.done
         while clock.done < first + steps and not self.track.is_over:
             self._record(min(record, first + steps - clock.done), clock.step)
-            if progress is not None:
-                progress(self.track.last, clock.done - first)
+            self.setup.tell()
         if rest and not self.track.is_over:
             self._record(1, rest)
             self.is_whole = False

@@ -51,7 +51,7 @@ class Track:
     @property
     def last(self) -> float:
         """The time of the last sample."""
-        return self._times[-1] if self._times else float(self.t[-1][-1])
+        return self._times[-1] if self._times else next(float(t[-1]) for t in reversed(self.t) if len(t))
 
     def beyond(self, q: Floats) -> Floats:
         """How far each joint is beyond its limits, or those of what follows it; less than 0 within."""

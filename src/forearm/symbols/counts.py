@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import astuple, dataclass, fields
 
-from forearm.tables import html_table
+from forearm.tables import Report
 
 WORDS = ("multiplications", "additions", "divisions", "square roots", "sines and cosines", "look-ups")
 
@@ -46,4 +46,4 @@ class Counts:
 
     def _repr_html_(self) -> str:
         rows = [[words, str(count)] for words, count in zip(WORDS, astuple(self), strict=True)]
-        return html_table(["operation", "how many"], rows)
+        return Report(["operation", "how many"], rows).html()

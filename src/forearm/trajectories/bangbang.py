@@ -18,7 +18,7 @@ from forearm.trajectories.joint import NEVER, braked, durations, later, phases
 from forearm.trajectories.limits import MotionLimits
 from forearm.trajectories.switching import Switching
 from forearm.trajectories.synchronise import common_duration, common_durations, is_possible
-from forearm.values import LARGEST, as_floats, check_kind, check_number, frozen_array
+from forearm.values import LARGEST, as_floats, as_shape, check_kind, check_number, frozen_array
 
 Array = NDArray[np.float64]
 ROWS = 1024  # plans computed together: what is between the steps stays in the nearest caches
@@ -152,9 +152,7 @@ def bang_bang_many(
         )
     if limits.count not in (None, B):
         raise InputError(f"bang_bang_many, limits: expected one for all, or {B} rows, got {limits.count}.")
-    asked = None if duration is None else as_floats(duration, "bang_bang_many, duration")
-    if asked is not None and asked.shape != (B,):
-        raise InputError(f"bang_bang_many, duration: expected shape ({B},), got {asked.shape}.")
+    asked = None if duration is None else as_shape(duration, (B,), "bang_bang_many, duration")
     plans = Plans(
         x0, v0, x1, v1, limits, np.zeros(B, np.int8), np.empty(B), np.empty((B, n)), np.empty((B, n, 3))
     )

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.errors import InputError
+from forearm.values import check_choice
 
 Array = NDArray[np.float64]
 PROFILES = ("constant", "trapezoidal", "quintic")
@@ -75,8 +76,7 @@ def speed_along(length: float, speed: float, acceleration: float | None, profile
 
     The constant one has its speed from the first moment to the last, as in Mata 5.2.
     """
-    if not isinstance(profile, str) or profile not in PROFILES:
-        raise NameNotFound(f"profile: there is no {shorten(profile)}; {suggest(str(profile), PROFILES)}")
+    check_choice(profile, PROFILES, "profile")
     if profile == "constant":
         return Speed(profile, length, length / speed, speed, 0.0)
     if profile == "quintic":

@@ -8,14 +8,12 @@ import os
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.arm.arm import Arm
-from forearm.errors import InputError, NameNotFound, shorten, suggest
-from forearm.kinematics.arguments import as_coordinates
+from forearm.arm.arm import Arm, check_arm
+from forearm.errors import InputError, shorten
 from forearm.kinematics.jacobian import jacobian
 from forearm.kinematics.poses import forward
 from forearm.trajectories.line_checks import SAMPLES, Problem, end_of_branch, limits_passed, singular_places
@@ -23,7 +21,7 @@ from forearm.trajectories.line_joints import joints_along
 from forearm.trajectories.line_path import LineTask, Stretch, follow_straight
 from forearm.trajectories.line_speed import Speed, speed_along
 from forearm.trajectories.sampling import times_within
-from forearm.values import as_floats, check_number
+from forearm.values import as_finite, as_floats, check_choice, check_ending, check_number
 
 Array = NDArray[np.float64]
 ATTITUDES = ("constant", "free")
@@ -141,11 +139,7 @@ class HandLine:
         """Write what it was asked for as .json, whole or not at all; `fa.plan` takes the file."""
         from forearm.trajectories.line_file import write_line
 
-        if Path(path).suffix.lower() != ".json":
-            raise InputError(
-                f"{Path(path).name}: a line of the hand is saved as .json; samples by "
-                "fa.plan(arm, line).save."
-            )
+        check_ending(path, (".json",), "a line of the hand (fa.plan(arm, line).save writes samples)")
         write_line(self, path)
 
     def __repr__(self) -> str:
@@ -175,7 +169,8 @@ def hand_line(
         profile: "trapezoidal", "quintic", or "constant" (one line only).
         attitude: "constant", that of q0, or "free" where an arm has too few joints to keep it.
     """
-    q = q0 = _posture(arm, q0)
+    check_arm(arm, "arm", moves=True)
+    q = q0 = as_finite(q0, (arm.n,), "q0")
     task, corners = _task(arm, q, attitude), _corners(arm, q, to)
     speed = check_number(speed, "speed", above=0.0)
     acceleration = None if acceleration is None else check_number(acceleration, "acceleration", above=0.0)
@@ -197,19 +192,8 @@ def hand_line(
     return replace(line, problems=_problems(line))
 
 
-def _posture(arm: Arm, q0: ArrayLike) -> Array:
-    q = as_coordinates(arm, q0, "q0")
-    if q.ndim != 1 or not np.isfinite(q).all() or not arm.n:
-        raise InputError(
-            f"q0: expected one posture of finite numbers, shape ({arm.n},), to start from, "
-            f"got shape {q.shape}."
-        )
-    return q
-
-
 def _task(arm: Arm, q: Array, attitude: str) -> LineTask:
-    if not isinstance(attitude, str) or attitude not in ATTITUDES:
-        raise NameNotFound(f"attitude: there is no {shorten(attitude)}; {suggest(str(attitude), ATTITUDES)}")
+    check_choice(attitude, ATTITUDES, "attitude")
     rows = 6 if attitude == "constant" else 3
     held = np.linalg.svd(jacobian(arm, q)[:rows])[2][_most_rank(arm, q, rows) :]
     return LineTask(arm, forward(arm, q), attitude == "constant", held)

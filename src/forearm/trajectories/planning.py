@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.arm.arm import Arm
+from forearm.arm.arm import Arm, check_arm
 from forearm.drives.motor import DAC, constants_of, voltage_of
 from forearm.errors import InputError, shorten
 from forearm.kernels.kernel import Kernel
 from forearm.kernels.kernel import compile as compile_arm
 from forearm.kinematics.poses import forward
 from forearm.logs.motion import ALL_ENDINGS, HasLog, MotionLog
-from forearm.tables import html_lines, html_table, number
+from forearm.tables import Report, number
 from forearm.trajectories.accelerating import PlanningProblem, chosen_motion
 from forearm.trajectories.configurations import configurations
 from forearm.trajectories.demands import Demands
@@ -36,7 +36,7 @@ from forearm.trajectories.requests import Request, Waypoint
 from forearm.trajectories.sampling import ticks
 from forearm.trajectories.switching import Switching
 from forearm.trajectories.waypoints import through
-from forearm.values import as_floats, check_kind, check_number
+from forearm.values import as_floats, check_ending, check_kind, check_number
 
 Array = NDArray[np.float64]
 PlannedMotion = Switching | HandLine | RecordedMotion
@@ -177,9 +177,7 @@ class Plan:
         """Write it whole or not at all: .csv, .parquet and .npz hold the table, .json what
         makes the motion again.
         """
-        kind = Path(path).suffix.lower()
-        if kind not in ALL_ENDINGS:
-            raise InputError(f"{Path(path).name}: a plan is saved as {', '.join(ALL_ENDINGS)}.")
+        kind = check_ending(path, ALL_ENDINGS, "a plan")
         (self.motion if kind == ".json" else self.log).save(path)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
@@ -193,36 +191,49 @@ class Plan:
             save_figure(figure, path)
         return figure
 
-    def __repr__(self) -> str:
-        kind = described(self.motion)
-        return f"<Plan of {self.arm.name!r}: {kind} in {self.duration:.4g} s>"
+    def _kind(self) -> str:
+        if isinstance(self.motion, Switching):
+            return f"{len(self.motion.points)} points"
+        if isinstance(self.motion, RecordedMotion):
+            return f"{len(self.motion.t)} samples of {self.motion.name}"
+        corners = self.motion.hand(self.motion.times)[0]
+        length = np.linalg.norm(np.diff(corners, axis=0), axis=1).sum()
+        return f"a line of the hand, {length:.4g} m"
 
-    def _repr_html_(self) -> str:
-        """The largest size of everything at the sampled times, for each joint, and the warnings."""
-        blocks = {"velocity": self.qd, "acceleration": self.qdd, "torque": self.tau}
+    def __repr__(self) -> str:
+        return f"<Plan of {self.arm.name!r}: {self._kind()} in {self.duration:.4g} s>"
+
+    def report(self) -> Report:
+        """Where each joint goes, and the largest size of everything at the sampled times."""
+        blocks = {"speed": self.qd, "acceleration": self.qdd, "torque": self.tau}
         blocks |= {} if self.voltage is None else {"voltage": self.voltage}
         columns = [self.q[0], self.q[-1], *map(_peaks, blocks.values())]
-        units = ["rad" if j.kind == "revolute" else "m" for j in self.arm.joints]
         rows = [
-            [joint.name, *(number(float(column[i]), 4) for column in columns), units[i]]
+            [
+                joint.name,
+                *(number(float(column[i]), 5) for column in columns),
+                number(joint.max_effort),
+                "rad, N m" if joint.kind == "revolute" else "m, N",
+            ]
             for i, joint in enumerate(self.arm.joints)
         ]
-        title = f"Largest sizes, sampled every {self.step:g} s; SI units"
-        table = html_table(
-            ["joint", "q from", "q to", *(f"largest {name}" for name in blocks), "unit of q"], rows, title
-        )
-        return "\n".join([html_lines([repr(self)[1:-1]]), table, html_lines(self.warnings)])
+        header = ["joint", "from", "to", *(f"largest {name}" for name in blocks), "torque it has", "unit"]
+        after = []
+        if self.deviation is not None:
+            off = number(float(self.deviation))
+            after.append(f"joints leave the straight lines between the points by {off} rad (m) at most")
+        if self.limits is not None:
+            most = ", ".join(map(number, self.limits.acceleration))
+            after.append(f"largest accelerations: {most} rad/s^2 (m/s^2)")
+        if (use := self.limited_by) is not None:
+            after.append(
+                f"used most: {use.share:.1%} of the {use.quantity} of {use.joint}, at {use.time:.4g} s"
+            )
+        return Report(header, rows, f"{self.arm.name}: {self._kind()}, {self.duration:.6g} s", after=after)
 
-
-def described(motion: PlannedMotion) -> str:
-    """A motion in a few words."""
-    if isinstance(motion, HandLine):
-        return "a line of the hand"
-    return (
-        f"{len(motion.points)} points"
-        if isinstance(motion, Switching)
-        else f"{len(motion.t)} samples of {motion.name}"
-    )
+    def _repr_html_(self) -> str:
+        report = self.report()
+        return replace(report, after=[*report.after, *self.warnings]).html()
 
 
 def _peaks(block: Array) -> Array:
@@ -257,7 +268,7 @@ def plan(
         dac: the converter in front of the motors, in the place of the request's.
         step: time between samples of the plan, s.
     """
-    check_kind(arm, Arm, "plan, arm")
+    check_arm(arm, "plan, arm")
     check_kind(dac, (DAC, type(None)), "plan, dac")
     step = check_number(step, "plan, step", above=0.0)
     kernel = _kernel_of(arm)

@@ -7,14 +7,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.errors import InputError
 from forearm.logs.table import ENDINGS, write_table
 from forearm.trajectories.sampling import ticks, times_within
+from forearm.values import check_ending
 
 Array = NDArray[np.float64]
 
@@ -140,15 +139,12 @@ class Switching:
             path: .json holds the switching points and can be loaded, .csv and .parquet the table.
             step: time between rows of the table, s.
         """
-        kind = Path(path).suffix.lower()
-        if kind == ".json":
+        if check_ending(path, (".json", *ENDINGS), "a motion") == ".json":
             from forearm.trajectories.switching_file import write_switching
 
             write_switching(self, path)
-        elif kind in ENDINGS:
-            write_table(path, self.columns(step))
         else:
-            raise InputError(f"{Path(path).name}: a motion is saved as .json, {', '.join(ENDINGS)}.")
+            write_table(path, self.columns(step))
 
     def __repr__(self) -> str:
         return f"<Switching of {self.n} joints through {len(self.points)} points in {self.duration:g} s>"

@@ -16,7 +16,7 @@ from forearm.trajectories.bangbang import Plans, bang_bang_many
 from forearm.trajectories.failures import PlanStatus, refuse
 from forearm.trajectories.limits import MotionLimits
 from forearm.trajectories.switching import Switching
-from forearm.values import LARGEST, as_floats, check_kind
+from forearm.values import LARGEST, as_floats, as_shape, check_kind
 
 Array = NDArray[np.float64]
 ROUNDS = 40  # of improvement; each tries every point once
@@ -80,11 +80,7 @@ def _request(points: ArrayLike, velocities: Any, n: int) -> tuple[Array, Array]:
     if velocities is None or isinstance(velocities, list | tuple):
         rows = [None] * len(q) if velocities is None else velocities
         velocities = [[np.nan] * n if row is None else row for row in rows]
-    qd = as_floats(velocities, "through, velocities")
-    if qd.shape != q.shape:
-        raise InputError(
-            f"through, velocities: expected shape {q.shape}, got {qd.shape}; NaN leaves one open."
-        )
+    qd = as_shape(velocities, q.shape, "through, velocities")
     for name, array, wrong in (
         ("points", q, ~(np.abs(q) <= LARGEST)),
         ("velocities", qd, np.abs(qd) > LARGEST),

@@ -159,9 +159,9 @@ def test_arguments_that_are_refused() -> None:
     arm = fa.load("puma560")
     with pytest.raises(fa.InputError, match=r"expected a path of shape \(B, 4, 4\)"):
         follow(arm, np.eye(4), np.zeros(6))
-    with pytest.raises(fa.InputError, match="near: expected a posture of 6 finite numbers"):
+    with pytest.raises(fa.InputError, match="near: every number must be finite"):
         follow(arm, np.eye(4)[None], np.full(6, np.nan))
-    with pytest.raises(fa.InputError, match="the posture that the path begins near"):
+    with pytest.raises(fa.InputError, match="near: expected numbers, got None"):
         follow(arm, np.eye(4)[None], None)  # type: ignore[arg-type]
     with pytest.raises(fa.InputError, match="follow, limits: expected bool, got 'no'"):
         follow(arm, np.eye(4)[None], np.zeros(6), limits="no")  # type: ignore[arg-type]

@@ -23,6 +23,7 @@ from forearm.cli.demo_report.motion import Followed, Torques
 from forearm.cli.demo_report.speed import micro, times
 from forearm.cli.demo_report.still import still_picture
 from forearm.codegen import Source
+from forearm.pages import SCRIPTS, filled_in, html_page
 from forearm.palette import COLOURS, ON_DARK, page_colours
 from forearm.reading.textfile import write_text
 from forearm.simulation.player import page as player_page
@@ -40,7 +41,7 @@ if (!matchMedia("(prefers-reduced-motion: reduce)").matches) {
 
 
 @dataclass(frozen=True, eq=False)
-class Report:
+class DemoReport:
     """Everything that the page shows; `naive` is the run of a controller that knows of no friction."""
 
     arm: Arm
@@ -54,16 +55,14 @@ class Report:
     machine: dict[str, Any]
 
 
-def write_report(report: Report, path: str | os.PathLike[str]) -> None:
+def write_report(report: DemoReport, path: str | os.PathLike[str]) -> None:
     """Write the page, whole or not at all."""
     write_text(path, report_page(report))
 
 
-def report_page(report: Report) -> str:
+def report_page(report: DemoReport) -> str:
     """The text of the page."""
     parts = {
-        "style": (FOLDER / "report.css").read_text(encoding="utf-8"),
-        "colours": page_colours(*({"without": c[0], "with": c[1], "way": c[2]} for c in (COLOURS, ON_DARK))),
         "name": html.escape(report.arm.name),
         "version": html.escape(__version__),
         "headline": html.escape(headline(report.arm)),
@@ -84,9 +83,13 @@ def report_page(report: Report) -> str:
         "speed": _speed(report.speed),
         "machine": html.escape(_machine(report.machine)),
     }
-    template = (FOLDER / "report.html").read_text(encoding="utf-8")
-    # one pass: what is put in stays as it is
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
+    return html_page(
+        f"forearm demo: {report.arm.name}",
+        filled_in(FOLDER / "report.html", parts),
+        FOLDER / "report.css",
+        page_colours(*({"without": c[0], "with": c[1], "way": c[2]} for c in (COLOURS, ON_DARK))),
+        policy=SCRIPTS,
+    )
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], marked: int | None = None) -> str:

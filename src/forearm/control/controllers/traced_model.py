@@ -12,12 +12,12 @@ from forearm.control.controllers.formulas import Vector, moving
 from forearm.control.controllers.hand_formulas import HandState
 from forearm.control.model_error import without_friction, without_gravity
 from forearm.drives.joint import depends_on_load, driven, held_freedoms
-from forearm.errors import NameNotFound, shorten, suggest
 from forearm.model import refuse_tree, silent
 from forearm.reduction.chain import Chain
 from forearm.reduction.recursion import inverse
 from forearm.symbols import derivative
 from forearm.symbols.scalars import Scalar, sign
+from forearm.values import check_choice
 
 DROPPED = ("no-velocity-terms", "no-gravity", "own-link-only")
 
@@ -26,8 +26,8 @@ def believed(arm: Arm, dropped: str | None) -> Arm:
     """The arm that is traced where these terms are dropped. Friction that depends on the load needs what was
     dropped: it is left out with it.
     """
-    if dropped is not None and dropped not in DROPPED:
-        raise NameNotFound(f"dropped: there is no {shorten(dropped)}; {suggest(str(dropped), DROPPED)}")
+    if dropped is not None:
+        check_choice(dropped, DROPPED, "dropped")
     if dropped is None or dropped == "no-gravity":
         return without_gravity(arm) if dropped else arm
     return without_friction(arm) if depends_on_load(arm) else arm

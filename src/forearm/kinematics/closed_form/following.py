@@ -15,9 +15,9 @@ from forearm.kinematics.closed_form.checked import Checked, checked_branches
 from forearm.kinematics.closed_form.nearness import nearest_branch
 from forearm.kinematics.closed_form.polishing import REACHED, polished
 from forearm.kinematics.closed_form.singular import is_singular, scaled_jacobian
-from forearm.kinematics.closed_form.solve import as_posture, known_geometry
+from forearm.kinematics.closed_form.solve import known_geometry
 from forearm.kinematics.limits import placed
-from forearm.values import check_kind
+from forearm.values import as_finite, check_kind
 
 Floats = NDArray[np.float64]
 # A joint that moves more between two poses (rad, m) is said to jump.
@@ -43,9 +43,7 @@ def follow(arm: Arm, poses: ArrayLike, near: ArrayLike, *, limits: bool = True) 
         raise InputError(
             "poses: expected a path of shape (B, 4, 4); for one pose use fa.kinematics.inverse with near."
         )
-    last = as_posture(arm, near)
-    if last is None:
-        raise InputError(f"near: expected the posture that the path begins near, {arm.n} numbers.")
+    last = as_finite(near, (arm.n,), "near")
     found = checked_branches(arm, geometry, T)
     q = np.full((len(T), arm.n), np.nan)
     for k in range(len(T)):

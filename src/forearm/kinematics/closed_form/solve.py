@@ -7,10 +7,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.arm.arm import Arm
-from forearm.errors import InputError, shorten
+from forearm.arm.arm import Arm, check_arm
+from forearm.errors import InputError
 from forearm.kinematics.answers import IKBatch, IKResult
-from forearm.kinematics.arguments import as_poses, check_arm
+from forearm.kinematics.arguments import as_poses
 from forearm.kinematics.closed_form.checked import Checked, checked_branches
 from forearm.kinematics.closed_form.families import gathered, with_solutions_from
 from forearm.kinematics.closed_form.geometry import Geometry, Parallel
@@ -19,7 +19,7 @@ from forearm.kinematics.closed_form.nearness import squared_distances
 from forearm.kinematics.closed_form.polishing import REACHED
 from forearm.kinematics.closed_form.recognition import geometry_of
 from forearm.kinematics.limits import behind_limits, placed
-from forearm.values import as_floats, check_kind
+from forearm.values import as_finite, check_kind
 
 Floats = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ def inverse(
     check_kind(nearest, bool, "inverse, nearest")
     geometry = known_geometry(arm)
     poses, single = as_poses(T)
-    posture = as_posture(arm, near)
+    posture = None if near is None else as_finite(near, (arm.n,), "near")
     found = checked_branches(arm, geometry, poses)
     if single:
         return _one(arm, geometry, poses[0], found, limits, nearest, posture)
@@ -55,21 +55,9 @@ def inverse(
     return IKBatch(q, valid, np.asarray(valid.any(axis=1)), np.asarray((found.singular & valid).any(axis=1)))
 
 
-def as_posture(arm: Arm, near: ArrayLike | None) -> Floats | None:
-    """A finite posture (n,), or nothing."""
-    if near is None:
-        return None
-    posture = as_floats(near, "near")
-    if posture.shape != (arm.n,) or not np.isfinite(posture).all():
-        raise InputError(
-            f"near: expected a posture of {arm.n} finite numbers, got {shorten(posture.tolist())}."
-        )
-    return posture
-
-
 def known_geometry(arm: Arm) -> Geometry:
     """The closed form of what should be an arm."""
-    check_arm(arm)
+    check_arm(arm, "arm")
     return geometry_of(arm)
 
 

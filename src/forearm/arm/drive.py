@@ -12,6 +12,7 @@ from typing import Literal
 
 from forearm.arm.record import quantity, record, set_field
 from forearm.errors import InputError, ModelError, shorten
+from forearm.values import is_number
 
 SIDES = ("joint", "motor")
 BEARINGS = ("journal", "linear", "thrust")
@@ -61,9 +62,10 @@ class Motor:
 class Friction:
     """Viscous, Coulomb and Stribeck friction. On the motor side: tau_f = |N| (B |N| qd + Tc+-).
 
-    `coulomb` is (positive, negative): the torque for qd > 0, at least 0, and for qd < 0, at most 0.
-    `static` is its value at breaking loose, in the same form, decaying with `stribeck_speed`. All are on the
-    `side`: on the motor's, the speed too is that of its shaft.
+    `coulomb` is (positive, negative): the torque for qd > 0, at least 0, and for qd < 0, at most 0. One
+    number stands for both where they are equal: 2.0 for (2.0, -2.0). `static` is its value at breaking loose,
+    in the same form, decaying with `stribeck_speed`. All are on the `side`: on the motor's, the speed too is
+    that of its shaft.
     """
 
     side: Literal["joint", "motor"] = "joint"
@@ -164,8 +166,13 @@ def _optional(
 
 
 def _two_sided(value: object, where: str) -> tuple[float, float]:
+    if is_number(value):
+        equal = quantity(value, where, minimum=0.0)
+        return equal, 0.0 - equal
     if not isinstance(value, tuple | list) or len(value) != 2:
-        raise InputError(f"{where}: expected a pair [for qd > 0, for qd < 0], got {shorten(value)}.")
+        raise InputError(
+            f"{where}: expected a number, or a pair [for qd > 0, for qd < 0], got {shorten(value)}."
+        )
     forwards, backwards = quantity(value[0], where, minimum=0.0), quantity(value[1], where)
     if backwards > 0.0:
         raise ModelError(

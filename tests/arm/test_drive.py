@@ -218,7 +218,7 @@ def test_numbers_of_numpy_become_floats_and_lists_tuples() -> None:
 def test_one_number_of_dry_friction_stands_for_both_directions() -> None:
     one = Friction(coulomb=0.3, static=np.float32(0.5), stribeck_speed=0.1)  # type: ignore[arg-type]
     assert one == Friction(coulomb=(0.3, -0.3), static=(0.5, -0.5), stribeck_speed=0.1)
-    assert math.copysign(1.0, Friction(coulomb=0).coulomb[1]) == 1.0  # type: ignore[arg-type]
+    assert math.copysign(1.0, Friction(coulomb=0).coulomb[1]) == 1.0
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from forearm.arm.record import quantity, record, set_field
 from forearm.errors import InputError, ModelError, shorten
@@ -73,6 +73,18 @@ class Friction:
     coulomb: tuple[float, float] = (0.0, 0.0)  # N m (N)
     static: tuple[float, float] | None = None  # N m (N)
     stribeck_speed: float | None = None  # rad / s (m / s)
+
+    if TYPE_CHECKING:  # what is given may be one number, what is read is a pair
+
+        def __init__(
+            self,
+            *,
+            side: Literal["joint", "motor"] = "joint",
+            viscous: float = 0.0,
+            coulomb: float | tuple[float, float] = (0.0, 0.0),
+            static: float | tuple[float, float] | None = None,
+            stribeck_speed: float | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         if self.side not in SIDES:

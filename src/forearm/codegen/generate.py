@@ -21,6 +21,7 @@ from forearm.reading.textfile import write_text
 from forearm.reduction.plan import PLAIN_PLAN
 from forearm.reduction.symbolic import chosen_parameters
 from forearm.symbols import Counts
+from forearm.symbols.scalars import is_zero
 from forearm.values import check_name
 
 # Each is a module of forearm.codegen.languages with a LANGUAGE.
@@ -104,7 +105,8 @@ def generate(
     shares what they share.
 
     `parameters` stay symbols (a second function prepares what depends on them alone): "link6.mass",
-    "link6.com.x", "link6.inertia.xx", "joint6.alpha", a whole "link6" or "joint6", "gravity.z", or "all".
+    "link6.com.x", "link6.inertia.xx", "joint6.alpha", a whole "link6" or "joint6", "gravity.z", or "all";
+    "joint6.friction", "joint6.motor", or "drives".
     `formulation` traces a formulation of the documents as it is; without it, the fewest operations known
     here. `name` is that of the function.
     """
@@ -253,7 +255,7 @@ def _drives_said(arm: Arm, chosen: list[Function], tracing: Tracing) -> list[str
         else "viscous and Coulomb"
     )
     parts = (
-        ("rotors", bool(tracing.rotor.any()), "rotors' inertia"),
+        ("rotors", not all(is_zero(J) for J in tracing.rotor), "rotors' inertia"),
         ("friction", bool(rubbed), f"{kinds} friction"),
         ("friction", any(joint.bearings for joint in joints), "friction of bearings"),
         ("friction", any(joint.transmission is not None for joint in joints), "losses of gears"),

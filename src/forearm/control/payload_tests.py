@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.drives.joint import depends_on_load, driven, held_freedoms
+from forearm.drives.joint import depends_on_load, driven, drives_of, held_freedoms
 from forearm.dynamics import bias, gravity, inertia_matrix, regressor
 from forearm.dynamics.regressor import INERTIA_ENTRIES
 from forearm.errors import InputError, ModelError
@@ -143,5 +143,5 @@ def friction_at_rest(arm: Arm, qd: Floats, qdd: Floats, least: float) -> tuple[F
     for b in np.flatnonzero(begins.any(axis=1)):
         ways = [float(np.sign(v)) for v in model.rates(begins[b].tolist())]
         still = [0.0] * len(ways)
-        friction[b] = model.gathered(driven(arm, still, None, still, ways))
+        friction[b] = model.gathered(driven(drives_of(arm), still, None, still, ways))
     return friction, ~standing | (begins != 0.0)

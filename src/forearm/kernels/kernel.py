@@ -337,10 +337,10 @@ def compile(
     """The arm's functions as machine code, each compiled when it is first called:
     `dtype` "float64" or "float32".
 
-    `parameters` are left open, to be given with each call: "link6.mass", "link6", "gravity.z", or
-    "all", as for `fa.generate`. `cpu` is "host", this machine's own, unless FOREARM_CPU says otherwise; code
-    for "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4" or "generic" gives the same bits on every machine
-    that runs it.
+    `parameters` are left open, to be given with each call: "link6.mass", "link6", "gravity.z",
+    "joint2.friction", "joint2.motor", "drives", or "all", as for `fa.generate`. `cpu` is "host", this
+    machine's own, unless FOREARM_CPU says otherwise; code for "x86-64", "x86-64-v2", "x86-64-v3",
+    "x86-64-v4" or "generic" gives the same bits on every machine that runs it.
     """
     if not isinstance(arm, Arm):
         raise InputError(f"compile: expected an Arm, such as fa.load('puma560'), got {shorten(arm)}.")

@@ -32,10 +32,10 @@ class Kernel:
     """An arm's functions compiled when they are first called. Made by `fa.compile`;
     may be pickled and shared by threads.
 
-    Arguments are (n,) for one state or (B, n) for many, all of one shape; results are new arrays unless `out`
-    is given. NaN or infinity in a state makes everything of that state NaN. `parameters` are values for those
-    left open, (P,) for all states or (B, P) one row a state, or a table of some of them by name; the arm's
-    own where nothing is given.
+    Arguments are (n,) for one state or (B, n) for many, broadcast as NumPy does, all but the first also from
+    a number; results are new arrays unless `out` is given. NaN or infinity in a state makes everything of
+    that state NaN. `parameters` are values for those left open, (P,) for all states or (B, P) one row a
+    state, or a table of some of them by name; the arm's own where nothing is given.
     """
 
     def __init__(

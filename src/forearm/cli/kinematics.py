@@ -13,7 +13,7 @@ from forearm.cli.loading import load
 from forearm.cli.poses import add_form, read_form, read_pose
 from forearm.cli.progress import Progress
 from forearm.cli.states import add_degrees, add_state, read_state
-from forearm.errors import InputError
+from forearm.errors import InputError, located
 from forearm.kinematics.hand import hand_motion
 from forearm.kinematics.jacobian import jacobian
 from forearm.kinematics.manipulability import condition_number, manipulability
@@ -76,6 +76,9 @@ def _forward(given: argparse.Namespace, arm: Arm) -> int:
         np.zeros(arm.n) if text is None else read_state(arm, text, name, given.degrees)
         for name, text in (("q", given.q), ("qd", given.qd), ("qdd", given.qdd))
     )
+    if given.link is not None:
+        with located("--link"):
+            arm.link(given.link)
     motion = hand_motion(arm, q, qd, qdd, given.link)
     J = jacobian(arm, q, given.link)
     measures = {
@@ -140,9 +143,10 @@ def _inverse(given: argparse.Namespace, arm: Arm) -> int:
             if given.numeric
             else _branches(arm, T, near, limits, given.nearest)
         )
+    code = 0 if verdict["reachable"] else 1
     if given.json:
         show_json({"name": arm.name, "form": given.form, "pose": T, "q": q} | verdict)
-        return 0
+        return code
     if len(q):
         rows = [[str(k + 1), *map(_short, row)] for k, row in enumerate(q)]
         print(f"q, rad (m)\n{text_table(['branch', *(joint.name for joint in arm.joints)], rows, width())}")
@@ -160,7 +164,7 @@ def _inverse(given: argparse.Namespace, arm: Arm) -> int:
             f"the hand is then {number(nearest['distance'])} m and "
             f"{number(nearest['angle'])} rad from the pose"
         )
-    return 0
+    return code
 
 
 def _branches(

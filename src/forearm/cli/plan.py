@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import math
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -31,6 +34,7 @@ from forearm.trajectories.switching import Switching
 USUAL_SPEED = 0.1  # m/s
 OF_LINES = ("hand_speed", "hand_acceleration", "profile", "free_attitude")
 OF_POINTS = ("acceleration", "velocity")
+GOAL = re.compile(r"through, segment (\d+), joint (\d+): |request '[^']*', waypoint\[(\d+)\]: ")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -116,6 +120,21 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+@contextmanager
+def _goals_named(given: argparse.Namespace, arm: Arm) -> Iterator[None]:
+    """Errors about a goal name its option and the joint, instead of the segment that leads to it."""
+    try:
+        yield
+    except InputError as error:
+        found = GOAL.match(str(error))
+        if found is None or given.goals is None:
+            raise
+        segment, joint, waypoint = (int(number or 0) for number in found.groups())
+        option, _ = given.goals[(segment or waypoint - 1) - 1]
+        where = f"--{option}, {arm.joints[joint - 1].name}" if joint else f"--{option}"
+        raise InputError(f"{where}: {str(error)[found.end() :]}") from error
+
+
 def _goal(kind: str, text: str) -> tuple[str, str]:
     return kind, text
 
@@ -129,8 +148,9 @@ def _run(given: argparse.Namespace) -> int:
         raise InputError(
             "--phase: goes with --joint, the number of the joint that is drawn; give both or none."
         )
-    with Progress(f"planning for {arm.name}"):
-        made = plan(arm, _wanted(given, arm), step=given.step)
+    wanted = _wanted(given, arm)
+    with Progress(f"planning for {arm.name}"), _goals_named(given, arm):
+        made = plan(arm, wanted, step=given.step)
     if isinstance(made.motion, HandLine) and not made.motion.feasible:
         return _infeasible(made, made.motion, given.json)
     with Progress("writing files"):

@@ -13,6 +13,7 @@ WORDS = (
     (r"^controllers: ", "--only: "),
     (r"^(?:\w+: )?there is no language ", "--lang: there is no language "),
     (r"^(?:\w+: )?there is no (function|formulation|method) ", r"--\1: there is no \1 "),
+    (r"^generate: dtype float32 ", "--dtype: float32 "),
     (r"^simulate: ('\w+' is for arms without friction)", r"--method: \1"),
     (r"^simulate: ('\w+' is for undriven arms), got (\w+)\. Leave it out", r"--method: \1; leave --\2 out"),
     (r"^(?:generate|simulate|forward|inverse|count|plan|check|compile|run): ", ""),

@@ -6,7 +6,7 @@ import hashlib
 import importlib
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from forearm import __version__
@@ -26,6 +26,8 @@ from forearm.values import check_name
 
 # Each is a module of forearm.codegen.languages with a LANGUAGE.
 LANGUAGES = ("c", "cpp", "fortran", "python", "latex")
+SINGLE = ("c", "cpp", "fortran")  # those that have single precision too
+DTYPES = ("float64", "float32")
 WORDS = {
     "mul": "multiplications",
     "add": "additions",
@@ -100,6 +102,7 @@ def generate(
     parameters: Iterable[str] | str = (),
     formulation: str | None = None,
     name: str | None = None,
+    dtype: str = "float64",
 ) -> Source:
     """Straight-line code for a function of an arm, or for several as one function that
     shares what they share.
@@ -108,10 +111,18 @@ def generate(
     "link6.com.x", "link6.inertia.xx", "joint6.alpha", a whole "link6" or "joint6", "gravity.z", or "all";
     "joint6.friction", "joint6.motor", or "drives".
     `formulation` traces a formulation of the documents as it is; without it, the fewest operations known
-    here. `name` is that of the function.
+    here. `name` is that of the function. `dtype` is "float64" or "float32", for C, C++ and Fortran.
     """
     target = language_of(language)
-    program = program_for(arm, function, parameters, formulation, name, readable=target.name == "latex")
+    if dtype not in DTYPES:
+        raise InputError(f"generate: dtype must be one of {', '.join(DTYPES)}, got {shorten(dtype)}.")
+    if dtype == "float32" and target.name not in SINGLE:
+        raise InputError(
+            f"generate: dtype float32 is for {', '.join(SINGLE)}, got {target.name}, which has float64 only."
+        )
+    program = program_for(
+        arm, function, parameters, formulation, name, target.name == "latex", single=dtype == "float32"
+    )
     text, header = target.write(program)
     return Source(text, header, program.counts, program.name, target.name)
 
@@ -123,9 +134,10 @@ def program_for(
     formulation: str | None = None,
     name: str | None = None,
     readable: bool = False,
+    single: bool = False,
 ) -> Program:
-    """The program for a function of an arm, before any language;
-    `readable` keeps to the plain plan and the arm's own units.
+    """The program for a function of an arm, before any language; `readable` keeps to the plain plan and the
+    arm's own units, `single` is for single precision.
     """
     if not isinstance(arm, Arm):
         raise InputError(f"generate: expected an Arm, such as fa.load('puma560'), got {shorten(arm)}.")
@@ -140,12 +152,13 @@ def program_for(
         raise InputError(f"generate: {what}")
     _check_formulation(names, chosen, formulation)
     symbols = chosen_parameters(arm, _names(parameters, "parameters"))
-    tracing = Tracing(arm, symbols, formulation, PLAIN_PLAN if readable else None)
+    tracing = Tracing(arm, symbols, formulation, PLAIN_PLAN if readable else None, single)
     traced = trace(tracing, chosen)
     title = identifier(name) if name is not None else _default_name(arm, names)
     counts = traced.graph.counts(traced.results)
     about = _about(arm, chosen, formulation, counts, tracing, traced.inputs, not readable)
-    return program_of(traced.graph, traced.results, title, about, traced.inputs, traced.outputs, symbols)
+    made = program_of(traced.graph, traced.results, title, about, traced.inputs, traced.outputs, symbols)
+    return replace(made, single=single)
 
 
 def _names(given: object, what: str) -> list[str]:

@@ -4,16 +4,19 @@ as all generated code.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from numpy.typing import ArrayLike
 
 from forearm import __version__
 from forearm.arm.arm import Arm
-from forearm.codegen.generate import NAMES, Source, identifier
+from forearm.codegen.generate import DTYPES, NAMES, Source, identifier
 from forearm.codegen.languages import c, c_family, describing
 from forearm.codegen.program import Program, program_of
 from forearm.codegen.text import folded
 from forearm.control.gains import BANDWIDTH, Gains
 from forearm.control.laws import INPUTS, LAWS, PERIOD, Law, law_of
+from forearm.errors import InputError, shorten
 
 
 def controller_code(
@@ -27,6 +30,7 @@ def controller_code(
     most: ArrayLike | None = None,
     open_gains: bool = False,
     name: str | None = None,
+    dtype: str = "float64",
 ) -> Source:
     """C99 of a controller:
     `NAME_step(q, qd, q_wanted, qd_wanted, qdd_wanted, state, voltage)`, once a period.
@@ -34,8 +38,10 @@ def controller_code(
     `law` is one of computed_torque, feedforward_pd, pd_gravity, pid_gravity, with the gains of the
     controllers of the same names unless others are given; with `open_gains` they are set at run time by
     `NAME_prepare`. Where a motor's constants are not known, `tau` comes out in the place of `voltage`.
-    Torques stay within `most` (n,), by default max_effort.
+    Torques stay within `most` (n,), by default max_effort. `dtype` is "float64" or "float32".
     """
+    if dtype not in DTYPES:
+        raise InputError(f"controller: dtype must be one of {', '.join(DTYPES)}, got {shorten(dtype)}.")
     made = law_of(arm, law, bandwidth, gains, friction, period, most, open_gains)
     title = identifier(name) if name is not None else identifier(f"{arm.name[:24]}_{law}")
     traced = made.traced
@@ -48,6 +54,7 @@ def controller_code(
         traced.outputs,
         made.parameters,
     )
+    program = replace(program, single=dtype == "float32")
     text, _ = c.write(program)
     return Source(text + "\n" + _step(program, made), _header(program, made), program.counts, title, "c")
 
@@ -72,9 +79,10 @@ def _about(law: Law, period: float) -> tuple[str, ...]:
 def _signature(program: Program, law: Law) -> str:
     """The fixed interface; parameters' k stands before the state."""
     n = law.arm.n
-    taken = [f"const double {name}[{n}]" for name in INPUTS]
-    taken += [f"const double k[{max(program.kept, 1)}]"] if program.parameters else []
-    arguments = [*taken, f"double state[{n}]", f"double {law.output}[{n}]"]
+    scalar = program.scalar
+    taken = [f"const {scalar} {name}[{n}]" for name in INPUTS]
+    taken += [f"const {scalar} k[{max(program.kept, 1)}]"] if program.parameters else []
+    arguments = [*taken, f"{scalar} state[{n}]", f"{scalar} {law.output}[{n}]"]
     return "\n".join(folded(f"void {program.name}_step({', '.join(arguments)})"))
 
 
@@ -84,7 +92,7 @@ def _step(program: Program, law: Law) -> str:
     given = [a.name for a in describing.given(program)]
     outputs = [law.output] if not law.has_state else ["next", law.output]
     lines = [_signature(program, law), "{"]
-    lines += [f"{indent}double next[{n}];"] if law.has_state else [f"{indent}(void)state;"]
+    lines += [f"{indent}{program.scalar} next[{n}];"] if law.has_state else [f"{indent}(void)state;"]
     lines += ["", *folded(f"{program.name}({', '.join([*given, *outputs])});", indent)]
     if law.has_state:
         lines += [f"{indent}for (int i = 0; i < {n}; i++)", f"{indent * 2}state[i] = next[i];"]
@@ -97,7 +105,7 @@ def _header(program: Program, law: Law) -> str:
         "kept between calls: "
         f"{'the sum of position errors' if law.has_state else 'nothing'}; all 0 at the start"
     )
-    about = c_family.description(program, "all double, float64 arithmetic throughout")
+    about = c_family.description(program, c.arithmetic(program))
     about += [
         "",
         f"{program.name}_step takes the same, and in the place of state and state_next:",
@@ -105,5 +113,5 @@ def _header(program: Program, law: Law) -> str:
     ]
     lines = [*c_family.comment(about), f"#ifndef {guard}", f"#define {guard}", ""]
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
-    lines += [*c_family.declarations(program, "double"), "", f"{_signature(program, law)};"]
+    lines += [*c_family.declarations(program, program.scalar), "", f"{_signature(program, law)};"]
     return "\n".join([*lines, "", "#ifdef __cplusplus", "}", "#endif", "", "#endif"]) + "\n"

@@ -44,7 +44,8 @@ def stored(name: str, function: str) -> GeneralMethod:
     made = _document()["methods"][function][name]
     by, matrices = made["operations"], made["matrices"]
     below = {int(n): Counts(**counts) for n, counts in by["counted"].items()}
-    operations = General(*(_polynomial(by[kind]) for kind in ("mul", "add", "div")), by["start"], below)
+    mul, add, div = (_polynomial(by[kind]) for kind in ("mul", "add", "div"))
+    operations = General(mul, add, div, by["start"], below)
     each = {kind: Counts(**counts) for kind, counts in made["per_joint"].items()}
     pair = None if matrices is None else (_polynomial(matrices[0]), _polynomial(matrices[1]))
     return GeneralMethod(operations, each, pair)

@@ -131,7 +131,7 @@ def test_what_has_no_single_precision_is_told() -> None:
         generate(arm, "gravity", "python", dtype="float32")
     for make in (generate, controller_code):
         with pytest.raises(fa.InputError, match="dtype must be one of float64, float32, got 'float16'"):
-            make(arm, "gravity" if make is generate else "pd_gravity", dtype="float16")  # type: ignore[operator]
+            make(arm, "gravity" if make is generate else "pd_gravity", dtype="float16")
 
 
 def test_the_compiler_would_find_a_double(tmp_path: Path) -> None:

@@ -72,6 +72,12 @@ class Source:
             ".header, .save(folder)>"
         )
 
+    def _repr_latex_(self) -> str | None:
+        """What a notebook shows of LaTeX, equations set; nothing of code, which it shows by `repr`."""
+        from forearm.codegen.typesetting.notebook import formulas
+
+        return formulas(self.text) if self.language == "latex" else None
+
     def files(self) -> dict[str, str]:
         """Names of the files, and what is in them."""
         language = language_of(self.language)

@@ -46,3 +46,23 @@ def test_a_report_is_the_same_in_a_terminal_and_in_a_notebook() -> None:
     assert "<p></p>" not in html
     assert Report(title="alone").html() == "<p>alone</p>"
     assert Report().text() == Report().html() == ""
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_names_are_whole_wherever_they_fit_beside_the_first_column(width: int) -> None:
+    """They go below instead of being cut; a sentence is cut to what is left."""
+    names = [["wrist_3_link-tool0", "shoulder_link", "upper_arm_link", "-1.5 deg"], ["b", "c", "d", "2 deg"]]
+    text = text_table(["joint", "parent", "child", "from"], names, width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "~" not in text
+    for cell in (cell for row in names for cell in row):
+        assert cell in text
+
+
+def test_a_cut_sentence_takes_the_room_that_is_left() -> None:
+    sentence = "a sentence that is longer than the table may ever be wide"
+    rows = [["a_name_of_some_length", "another_name_as_long_as_that", sentence]]
+    lines = text_table(["name", "other", "said"], rows, 55).splitlines()
+    assert rows[0][1] in lines[2]
+    assert max(map(len, lines)) == 55
+    assert lines[-1].endswith("~")

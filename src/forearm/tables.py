@@ -35,22 +35,19 @@ def filled(text: str, width: int | None, under: str = "") -> str:
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> str:
     """Columns aligned under a rule: numbers to the right, words to the left.
 
-    Given a width, long words are cut first; columns that still do not fit follow in a second table below,
-    under the first column again.
+    Given a width, sentences are cut first; columns that still do not fit follow in a second table below,
+    under the first column again. Names and numbers are cut only where they would not fit there either.
     """
     cells = [[str(c) for c in row] for row in rows]
     right = [bool(cells) and all(_is_number(row[k]) for row in cells) for k in range(len(header))]
-    widths = [max(len(row[k]) for row in [list(header), *cells]) for k in range(len(header))]
-    if width is not None:
-        widths = _cut_words(widths, right, width)
-    blocks = [
-        _aligned(
-            [[row[k] for k in columns] for row in [list(header), *cells]],
-            [widths[k] for k in columns],
-            [right[k] for k in columns],
-        )
-        for columns in _groups(widths, width)
-    ]
+    whole = [max(len(row[k]) for row in [list(header), *cells]) for k in range(len(header))]
+    sentences = [not right[k] and any(" " in row[k].strip() for row in cells) for k in range(len(header))]
+    widths = whole if width is None else _cut_words(whole, right, sentences, width)
+    blocks = []
+    for columns in _groups(widths, width):
+        shown = _grown([widths[k] for k in columns], [whole[k] for k in columns], width)
+        lines = [[row[k] for k in columns] for row in [list(header), *cells]]
+        blocks.append(_aligned(lines, shown, [right[k] for k in columns]))
     return "\n\n".join(blocks)
 
 
@@ -125,18 +122,35 @@ class Report:
         return "\n".join(filter(None, lines))
 
 
-def _cut_words(widths: list[int], right: list[bool], width: int) -> list[int]:
+def _cut_words(widths: list[int], right: list[bool], sentences: list[bool], width: int) -> list[int]:
+    """Widths of columns: sentences cut until the table fits, or as far as they may be; any other column only
+    if it does not fit beside the first.
+    """
     widths = list(widths)
     beside = max(
         (GAP + (w if r else min(w, NARROWEST)) for w, r in zip(widths[1:], right[1:], strict=True)), default=0
     )
     name = max(NARROWEST, min(NARROWEST_NAME, width - beside))
     while sum(widths) + GAP * (len(widths) - 1) > width:
-        words = [k for k in range(len(widths)) if not right[k] and widths[k] > (NARROWEST if k else name)]
+        words = [k for k, w in enumerate(widths) if sentences[k] and w > (NARROWEST if k else name)]
         if not words:
             break
         widths[max(words, key=lambda k: widths[k])] -= 1
-    return widths
+    widths[0] = min(widths[0], max(NARROWEST, width - beside))
+    room = max(NARROWEST, width - GAP - widths[0])
+    return [widths[0], *(w if r else min(w, room) for w, r in zip(widths[1:], right[1:], strict=True))]
+
+
+def _grown(widths: list[int], whole: list[int], width: int | None) -> list[int]:
+    """The columns of one table with what was cut given back where there is room; the first stays, as it
+    stands in every table.
+    """
+    room = 0 if width is None else width - sum(widths) - GAP * (len(widths) - 1)
+    grown = list(widths)
+    for k in range(1, len(grown)):
+        more = min(whole[k] - grown[k], max(room, 0))
+        grown[k], room = grown[k] + more, room - more
+    return grown
 
 
 def _groups(widths: list[int], width: int | None) -> list[list[int]]:

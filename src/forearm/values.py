@@ -7,10 +7,10 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from numbers import Real
 from pathlib import Path
-from typing import TypeGuard, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import ForearmError, InputError, NameNotFound, not_among, shorten
 from forearm.spatial import Floats, is_rotation
@@ -173,3 +173,25 @@ def as_pose(value: ArrayLike, what: str) -> Floats:
             "orthonormalise the rotation first."
         )
     return T
+
+
+def broadcast_states(given: Mapping[str, NDArray[Any]], sizes: Sequence[int]) -> list[NDArray[Any]]:
+    """Arguments for the same states, as NumPy broadcasts them: a number stands for (n,), and (n,) or (1, n)
+    for every row of (B, n). What was expanded is a view, read-only.
+    """
+    of = ""
+    batch: tuple[int, ...] = ()
+    for (name, array), size in zip(given.items(), sizes, strict=True):
+        rows = array.shape[:-1]
+        if rows and batch not in ((), (1,), rows) and rows != (1,):
+            raise InputError(
+                f"{name}: expected a number, ({size},) or {(*batch, size)} beside {of} {given[of].shape}, "
+                f"got {array.shape}."
+            )
+        if rows and batch in ((), (1,)):
+            of, batch = name, rows
+    shapes = [(*batch, size) for size in sizes]
+    return [
+        array if array.shape == shape else np.broadcast_to(array, shape)
+        for array, shape in zip(given.values(), shapes, strict=True)
+    ]

@@ -34,6 +34,7 @@ from forearm import (
     Joint,
     Link,
     ModelError,
+    Motor,
     NameNotFound,
     load,
 )
@@ -394,3 +395,77 @@ def test_with_joint_names_what_there_is() -> None:
         arm.with_joint("joint1", fricton=None)
     with pytest.raises(ForearmError, match="max_effort: must be at least 0"):
         arm.with_joint("joint1", max_effort=-1.0)
+
+
+# -------------------------------------------------------------------------------------------------- drives
+
+MOTOR = Motor(gear_ratio=53.0, rotor_inertia=3e-4, torque_constant=0.11)
+FRICTION = Friction(side="motor", viscous=1.3e-3, coulomb=(0.4, -0.5))
+
+
+def test_with_drives_gives_every_freedom_the_same() -> None:
+    arm = random_arm(5, drives=False)
+    wanted = arm
+    for joint in arm.joints:
+        wanted = wanted.with_joint(joint.name, motor=MOTOR, friction=FRICTION)
+    assert arm.with_drives(motor=MOTOR, friction=FRICTION) == wanted
+    assert wanted.with_drives(motor=None, friction=None) == arm
+
+
+def test_with_drives_changes_the_joints_that_are_named() -> None:
+    arm = random_arm(5, drives=False)
+    first, second, third = (joint.name for joint in arm.joints[:3])
+    changed = arm.with_drives(
+        {first: {"motor": {"gear_ratio": 80.0}}, second: {"motor": None, "friction": None}, third: {}},
+        motor=MOTOR,
+        friction=FRICTION,
+    )
+    assert changed.joint(first).motor == Motor(gear_ratio=80.0, rotor_inertia=3e-4, torque_constant=0.11)
+    assert changed.joint(first).friction == FRICTION
+    assert changed.joint(second) == arm.joint(second)
+    assert changed.joint(third) == dataclasses.replace(arm.joint(third), motor=MOTOR, friction=FRICTION)
+    fresh = arm.with_drives({first: {"friction": {"coulomb": 2.0, "viscous": 0.3}}})
+    assert fresh == arm.with_joint(first, friction=Friction(viscous=0.3, coulomb=(2.0, -2.0)))
+
+
+@pytest.mark.parametrize(
+    ("drives", "error", "text"),
+    [
+        (3, InputError, "with_drives: expected drives by joint"),
+        ({"joint7": {}}, NameNotFound, "got 'joint7'; did you mean"),
+        (
+            {"joint1": FRICTION},
+            InputError,
+            "joint 'joint1': expected parts of the drive, such as {'friction': Friction(coulomb=2.0)}",
+        ),
+        (
+            {"joint1": {"fricton": FRICTION}},
+            NameNotFound,
+            "with_drives, joint 'joint1': a drive has no 'fricton'; did you mean 'friction'?",
+        ),
+        (
+            {"joint1": {"friction": {"visc": 1.0}}},
+            NameNotFound,
+            "with_drives, joint 'joint1', friction: there is no field 'visc'; did you mean 'viscous'?",
+        ),
+        (
+            {"joint1": {"friction": {"coulomb": -2.0}}},
+            ModelError,
+            "with_drives, joint 'joint1', friction, coulomb: must be at least 0, got -2.",
+        ),
+        (
+            {"joint1": {"transmission": {"breakaway": 2.0}}},
+            InputError,
+            "transmission: efficiency and rated_torque missing; the joint has no transmission to change.",
+        ),
+        (
+            {"joint1": {"motor": 50.0}},
+            InputError,
+            "with_drives, joint 'joint1', motor: expected Motor, got 50.0.",
+        ),
+    ],
+)
+def test_with_drives_says_what_is_wrong(drives: Any, error: type[ForearmError], text: str) -> None:
+    with pytest.raises(error) as caught:
+        load("puma560").rigid().with_drives(drives)
+    assert text in str(caught.value)

@@ -69,7 +69,8 @@ def test_the_largest_gear_can_be_computed_with() -> None:
         (Motor, {"rotor_inertia": True}, InputError, ["motor, rotor_inertia", "expected a number", "True"]),
         (Friction, {"side": "both"}, NameNotFound, ["friction, side", "joint, motor", "'both'"]),
         (Friction, {"viscous": -0.1}, ModelError, ["friction, viscous", "at least 0", "-0.1"]),
-        (Friction, {"coulomb": 0.3}, InputError, ["friction, coulomb", "for qd > 0", "0.3"]),
+        (Friction, {"coulomb": -0.3}, ModelError, ["friction, coulomb", "at least 0", "-0.3"]),
+        (Friction, {"coulomb": "0.3"}, InputError, ["friction, coulomb", "a number, or a pair", "'0.3'"]),
         (
             Friction,
             {"coulomb": (0.1, 0.2)},
@@ -223,6 +224,12 @@ def test_numbers_of_numpy_become_floats_and_lists_tuples() -> None:
     assert transmission.efficiency == ((0.0, 0.5), (1.0, 0.75))
     assert transmission == pickle.loads(pickle.dumps(transmission))
     assert len({transmission, pickle.loads(pickle.dumps(transmission))}) == 1
+
+
+def test_one_number_of_dry_friction_stands_for_both_directions() -> None:
+    one = Friction(coulomb=0.3, static=np.float32(0.5), stribeck_speed=0.1)  # type: ignore[arg-type]
+    assert one == Friction(coulomb=(0.3, -0.3), static=(0.5, -0.5), stribeck_speed=0.1)
+    assert math.copysign(1.0, Friction(coulomb=0).coulomb[1]) == 1.0
 
 
 @pytest.mark.parametrize(

@@ -242,6 +242,23 @@ def test_version(capsys: Capture) -> None:
     assert capsys.readouterr().out == f"forearm {fa.__version__}\n"
 
 
+def test_the_package_is_the_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "forearm", "--version"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, f"forearm {fa.__version__}\n")
+
+
+def test_info_shows_limits_of_speed_and_effort(capsys: Capture, tmp_path: Path) -> None:
+    arm = fa.load("stanford").with_joint("joint1", max_speed=0.5, max_effort=87.5)
+    arm.with_joint("joint3", max_speed=0.25, max_effort=30.0).save(tmp_path / "arm.toml")
+    _, out, _ = run(capsys, "info", str(tmp_path / "arm.toml"))
+    for cell in ("max speed", "max effort", "28.65 deg/s", "87.5 N m", "0.25 m/s", " 30 N"):
+        assert cell in out
+    _, out, _ = run(capsys, "info", "chain3")
+    assert "max speed" not in out
+
+
 @pytest.mark.parametrize(
     "words", [("--q", "-0.1,0.2,0,0,0,0"), ("--q=-0.1,0.2,0,0,0,0",), ("--q", "-.1 .2 0 0 0 0")]
 )

@@ -13,6 +13,8 @@ import pytest
 import forearm as fa
 from forearm.cli.main import main
 from forearm.codegen.functions import FUNCTIONS
+from forearm.control.code import controller_code
+from forearm.control.laws import LAWS
 
 Capture = pytest.CaptureFixture[str]
 
@@ -176,3 +178,48 @@ def test_what_is_written_compiles(capsys: Capture, tmp_path: Path) -> None:
         ["gcc", *flags, *sources], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_single_precision(capsys: Capture) -> None:
+    arm = fa.load("ascher2")
+    for language in ("c", "cpp", "fortran"):
+        _, out, _ = run(capsys, "ascher2", "--lang", language, "--dtype", "float32", "--json")
+        document = json.loads(out)
+        source = fa.generate(arm, "inverse_dynamics", language, dtype="float32")
+        assert (document["dtype"], document["files"]) == ("float32", source.files())
+    assert source.files() != fa.generate(arm, "inverse_dynamics", "fortran").files()
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_controllers(law: str, capsys: Capture) -> None:
+    options = ("--bandwidth", "20", "--period", "0.002", "--open-gains", "--dtype", "float32")
+    code, out, _ = run(capsys, "ascher2", "--function", law, *options, "--json")
+    assert code == 0
+    source = controller_code(
+        fa.load("ascher2"), law, bandwidth=20.0, period=0.002, open_gains=True, dtype="float32"
+    )
+    assert json.loads(out)["files"] == source.files()
+    _, out, _ = run(capsys, "ascher2", "--function", law, "--name", "law", "--json")
+    assert json.loads(out)["files"] == controller_code(fa.load("ascher2"), law, name="law").files()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("--function", "computd_torque"),
+            "got 'computd_torque'; did you mean 'computed_torque'",
+        ),
+        (("--function", "pd_gravity", "--function", "bias"), "is a whole controller; generate it by itself."),
+        (("--function", "pd_gravity", "--lang", "cpp"), "--lang: controllers are written in c, got 'cpp'."),
+        (("--function", "pd_gravity", "--parameter", "all"), "--parameter: controllers have none; "),
+        (("--function", "pd_gravity", "--formulation", "kane"), "--formulation: controllers have none"),
+        (("--bandwidth", "3"), "--bandwidth: it is for controllers: --function computed_torque, "),
+        (("--open-gains",), "--open-gains: it is for controllers"),
+        (("--lang", "python", "--dtype", "float32"), "--dtype: float32 is for c, cpp, fortran, got python"),
+    ],
+)
+def test_what_does_not_go_together_is_told(words: tuple[str, ...], said: str, capsys: Capture) -> None:
+    code, out, err = run(capsys, "ascher2", *words)
+    assert (code, out) == (2, "")
+    assert said in " ".join(err.split())

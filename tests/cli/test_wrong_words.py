@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -246,6 +247,68 @@ def test_files_that_cannot_be_read(name: str, place: int, what: str, capsys: Cap
 )
 def test_a_misspelt_name_gets_a_suggestion(words: tuple[str, ...], said: str, capsys: Capture) -> None:
     assert said in refused(capsys, *words)
+
+
+FAR = "9,9,9,0,0,0"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("info", "nosuch"), "ARM: 'nosuch' is neither a built-in arm nor"),
+        (("info", "ur5", "--hand", "nolink"), "--hand: ur5.toml: arm 'ur5' has no link 'nolink'"),
+        (("kinematics", "ur5", "--link", "nolink"), "--link: arm 'ur5' has no link 'nolink'"),
+        (("kinematics", "panda", "--pose", FAR), "'forearm kinematics --numeric' is for any arm."),
+        (("convert", "ur5", "a.toml", "--lock", "elbow=1"), "--lock: arm 'ur5' has no movable joint 'elbow'"),
+        (("plan", "ur5", "--to", FAR), "--to, shoulder_pan_joint: the start or the end lies outside"),
+        (("plan", "ur5", "--pose", FAR), "--pose: the pose cannot be reached. out of reach"),
+        (("plan", "chain3", "--to", "0,0,0"), "give an acceleration with --acceleration, or under [limits]"),
+        (("inverse", "ur5", "--formulation", "x"), "--formulation: there is no formulation 'x'"),
+        (("forward", "ur5", "--method", "x"), "--method: there is no method 'x'"),
+        (("count", "ur5", "--formulation", "x"), "--formulation: there is no formulation 'x'"),
+        (("simulate", "ur5", "--duration", "1", "--method", "x"), "--method: there is no method 'x'"),
+        (
+            ("simulate", "ur5", "--duration", "1", "--method", "gauss4", "--torque", "1,1,1,1,1,1"),
+            "--method: 'gauss4' is for undriven arms; leave --torque out, or take 'dp87'.",
+        ),
+        (
+            ("simulate", "puma560", "--duration", "1", "--method", "gauss4"),
+            "have some. Add --rigid, or take 'rk4' or 'dp45'.",
+        ),
+        (
+            ("simulate", "ur5", "--duration", "1", "--voltage", "1,1,1,1,1,1"),
+            "--voltage: ur5 needs torque_constant and resistance of every motor",
+        ),
+        (("control", "compare", "ur5", "--only", "x"), "--only: there is no 'x' for this arm and motion"),
+        (("generate", "ur5", "--function", "x"), "--function: there is no function 'x'"),
+        (("generate", "ur5", "--lang", "x"), "--lang: there is no language 'x'"),
+        (("generate", "ur5", "--formulation", "x"), "--formulation: there is no formulation 'x'"),
+        (("generate", "ur5", "--parameter", "x"), "--parameter: there is no 'x' in 'ur5'"),
+        (("generate", "ur5", "--parameter", "drives"), "a motor; write some into the arm file."),
+        (("generate", "panda", "--function", "inverse_kinematics"), "'forearm kinematics --numeric'"),
+    ],
+)
+def test_errors_speak_of_options_and_joints(words: tuple[str, ...], said: str, capsys: Capture) -> None:
+    text = refused(capsys, *words)
+    assert said in text
+    assert not re.search(r"\bfa\.|\barm\.\w", text)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("ur5", "--q", "90,0,0,0,0,0"), "shoulder_pan_joint at 90 rad is beyond its limits, -6.283"),
+        (("chain3", "--q", "0,45,90"), "joint2 at 45 rad is 7.2 turns. If degrees are meant, add --degrees."),
+    ],
+)
+def test_degrees_are_asked_about_once(words: tuple[str, ...], said: str, capsys: Capture) -> None:
+    code, _, err = called(capsys, "inverse", *words)
+    assert code == 0
+    assert " ".join(err.split()).count("If degrees are meant") == 1
+    assert said in " ".join(err.split())
+    code, _, err = called(capsys, "inverse", "chain3", "--q", "7,0,-20")
+    assert (code, err) == (0, "")
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_over_arrays_it_is_the_same() -> None:
 def test_on_the_motor_side_it_is_seen_through_the_gear(ratio: float) -> None:
     """|N| (B |N| qd + Tc(N qd)), Stribeck's speed being the motor's."""
     friction = dataclasses.replace(STRIBECK, side="motor")
-    seen = Drive(0, 1.0, ratio, friction, (), None, None).at_joint
+    seen = Drive(0, 1.0, ratio, friction, (), None).at_joint
     for v in (-0.7, -0.001, 0.0004, 0.02, 1.3):
         truth = ratio * friction_torque(friction, ratio * v, math.copysign(1.0, v))
         assert friction_torque(seen, v, math.copysign(1.0, v)) == pytest.approx(truth, rel=1e-13)
@@ -60,7 +60,7 @@ def test_the_order_of_things(side: str) -> None:
     friction = Friction(side="joint" if side == "joint" else "motor", viscous=0.3, coulomb=(0.5, -0.4))
     gear = Transmission(efficiency=((0.5, 0.6),), rated_torque=10.0, breakaway=0.9)
     bearings = (Bearing(kind="thrust", mu=0.1, radius=0.2), Bearing(kind="thrust", mu=0.3, radius=0.05))
-    drive = Drive(0, 1.0, 1.0, friction, bearings, gear, None)
+    drive = Drive(0, 1.0, 1.0, friction, bearings, gear)
     reaction = (np.array([1.0, 2.0, -10.0]), np.array([3.0, 4.0, 5.0]))
     rubbed, rate = 0.02 * 10.0 + 0.015 * 10.0, 0.7
     moved = 0.3 * rate + 0.5
@@ -92,7 +92,7 @@ def test_what_holds_a_joint() -> None:
 
     def dry(**parts: object) -> bool:
         values = {"friction": None, "bearings": (), "transmission": None} | parts
-        return Drive(0, 1.0, 1.0, motor=None, **values).is_dry  # type: ignore[arg-type]
+        return Drive(0, 1.0, 1.0, **values).is_dry  # type: ignore[arg-type]
 
     assert not dry()
     assert not dry(friction=Friction(viscous=3.0))

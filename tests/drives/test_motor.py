@@ -176,15 +176,21 @@ def test_converters_that_cannot_be(given: dict[str, Any], said: str) -> None:
         DAC(**given)
 
 
+def test_arrays_are_broadcast_as_numpy_does() -> None:
+    arm, tau = fa.load("cmu-dd"), np.random.default_rng(2).uniform(-1.0, 1.0, (3, 6))
+    assert np.array_equal(voltage_of(arm, tau, 0.5), voltage_of(arm, tau, np.full((3, 6), 0.5)))
+    assert np.array_equal(torque_of(arm, tau[0], tau), torque_of(arm, np.tile(tau[0], (3, 1)), tau))
+
+
 def test_arrays_that_do_not_go_together() -> None:
     arm = fa.load("cmu-dd")
-    for value, qd in (
-        ([1.0] * 6, [1.0] * 5),
-        ([1.0] * 6, np.zeros((2, 6))),
-        ([1.0], [1.0]),
-        (np.zeros((1, 1, 6)), np.zeros((1, 1, 6))),
+    for value, qd, said in (
+        ([1.0] * 6, [1.0] * 5, r"qd: expected shape \(6,\) or \(B, 6\), got \(5,\)"),
+        (np.zeros((3, 6)), np.zeros((2, 6)), r"qd: expected a number, \(6,\) or \(3, 6\) beside tau"),
+        ([1.0], [1.0], r"tau: expected shape \(6,\) or \(B, 6\), got \(1,\)"),
+        (np.zeros((1, 1, 6)), np.zeros((1, 1, 6)), r"tau: expected shape .*, got \(1, 1, 6\)"),
     ):
-        with pytest.raises(InputError, match="tau and qd: expected both"):
+        with pytest.raises(InputError, match=said):
             voltage_of(arm, value, qd)
     with pytest.raises(InputError, match="voltage: expected numbers"):
         torque_of(arm, "x", np.zeros(6))

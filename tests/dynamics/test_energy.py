@@ -30,7 +30,7 @@ from dynamics.cases import (
 )
 
 from forearm import Arm, dynamics
-from forearm.drives.joint import driven
+from forearm.drives.joint import driven, drives_of
 from forearm.kinematics import link_poses
 from forearm.model import model_of
 
@@ -154,7 +154,7 @@ def test_power_balance_with_rotors_and_friction(arm: Arm) -> None:
     for t in (0.0, 1.3, 7.1):
         q, qd, qdd = motion.at(t)
         rates = model_of(arm).rates(qd.tolist())
-        friction = model_of(arm).gathered(driven(arm, [0.0] * len(rates), None, rates))
+        friction = model_of(arm).gathered(driven(drives_of(arm), [0.0] * len(rates), None, rates))
         tau, lost = dynamics.inverse(arm, q, qd, qdd), np.array(friction) @ qd
         assert lost > 0.0
         assert abs(tau @ qd - lost - slope(energy, t)) <= POWER * (np.abs(tau * qd).sum() + abs(energy(t)))

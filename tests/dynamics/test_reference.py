@@ -207,23 +207,39 @@ def test_a_wrong_shape_is_refused(
 
 
 @each_function
-def test_nothing_is_broadcast(
+def test_states_are_broadcast_as_numpy_does(
+    function: Callable[..., Array], names: tuple[str, ...], shape: tuple[int, ...]
+) -> None:
+    """One state for every row, a row for every row, a number for every joint."""
+    states = batch()[: len(names)]
+    count = states.shape[1]
+    for at in range(1, len(names)):
+        for short, whole in (
+            (states[at, 0], states[at, :1]),
+            (states[at, :1], states[at, :1]),
+            (0.3, np.full((1, N), 0.3)),
+            (np.array(0.3), np.full((1, N), 0.3)),
+        ):
+            given, wanted = list(states), list(states)
+            given[at], wanted[at] = short, np.repeat(whole, count, axis=0)
+            assert np.array_equal(function(ARM, *given), function(ARM, *wanted))
+        alone, repeated = [states[0, 0], *states[1:]], [states[0, :1].repeat(count, axis=0), *states[1:]]
+        assert np.array_equal(function(ARM, *alone), function(ARM, *repeated))
+        one = [state[0] for state in states]
+        one[at] = 0.3
+        assert function(ARM, *one).shape == shape
+
+
+@each_function
+def test_shapes_that_do_not_broadcast_are_told(
     function: Callable[..., Array], names: tuple[str, ...], shape: tuple[int, ...]
 ) -> None:
     for at in range(1, len(names)):
-        for one, other in (
-            (none, np.zeros((2, N))),
-            (np.zeros((2, N)), none),
-            (np.zeros((2, N)), np.zeros((1, N))),
-        ):
-            arguments = [one] * len(names)
-            arguments[at] = other
-            said = (
-                f"{names[at]}: all arguments must share one shape, got {other.shape} beside "
-                f"{one.shape}. Nothing is broadcast."
-            )
-            with pytest.raises(InputError, match=f"^{re.escape(said)}$"):
-                function(ARM, *arguments)
+        arguments = [np.zeros((2, N))] * len(names)
+        arguments[at] = np.zeros((4, N))
+        said = f"{names[at]}: expected a number, ({N},) or (2, {N}) beside q (2, {N}), got (4, {N})."
+        with pytest.raises(InputError, match=f"^{re.escape(said)}$"):
+            function(ARM, *arguments)
 
 
 def test_arms_of_no_joint() -> None:

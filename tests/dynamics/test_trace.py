@@ -195,7 +195,7 @@ def test_trace_of_followers_has_a_row_for_each_of_them() -> None:
 def test_trace_takes_one_state_at_a_time() -> None:
     with pytest.raises(InputError, match=r"^trace: expected one state of shape \(4,\), got \(3, 4\)\.$"):
         dynamics.trace(TRACED, *np.zeros((3, 3, 4)))
-    with pytest.raises(InputError, match="qd: all arguments must share one shape"):
+    with pytest.raises(InputError, match=r"^trace: expected one state of shape \(4,\), got \(1, 4\)\.$"):
         dynamics.trace(TRACED, np.zeros(4), np.zeros((1, 4)), np.zeros(4))
 
 

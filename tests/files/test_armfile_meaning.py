@@ -433,3 +433,10 @@ def test_loading_warns_about_what_no_body_has(tmp_path: Path) -> None:
     )
     with pytest.warns(ModelWarning, match="two: inertia without mass: link2"):
         load(tmp_path / "odd.toml")
+
+
+def test_one_number_of_dry_friction_stands_for_both_directions() -> None:
+    pair = 'friction = { side = "joint", coulomb = [0.3, -0.3], static = [0.5, -0.5], stribeck_speed = 0.1 }'
+    number = 'friction = { side = "joint", coulomb = 0.3, static = 0.5, stribeck_speed = 0.1 }'
+    assert two(first=pair) == two(first=number)
+    VALIDATOR.validate(tomllib.loads(TWO.format(top="", alpha="0.0", first=number, link="")))

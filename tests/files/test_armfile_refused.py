@@ -96,9 +96,14 @@ BROKEN: list[tuple[Change, str, str]] = [
         "expected a list of 3 values, got -9.81. Wanted: [x, y, z] of the free-fall",
     ),
     (
-        put("joint", MOTOR, "friction", "coulomb", value=0.3),
+        put("joint", MOTOR, "friction", "coulomb", value=[0.3]),
         f"{JOINT}, friction, coulomb",
         "such as [0.3, -0.3]",
+    ),
+    (
+        put("joint", MOTOR, "friction", "coulomb", value=-0.3),
+        f"{JOINT}, friction, coulomb",
+        "must be at least 0, got -0.3",
     ),
     (drop("link", 1, "name"), "link[2]", "the key 'name' is missing: link1 for what the first joint moves"),
     (put("gravity", value=[0, 0]), "gravity", "expected a list of 3 values"),

@@ -172,12 +172,11 @@ def test_whatever_arrays_come_the_answer_is_the_same() -> None:
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
-        (((5, N), (6, N), (5, N)), "qd: expected one shape for all arguments"),
-        (((N,), (1, N), (N,)), "qd: expected one shape"),
-        (((1, N), (N,), (1, N)), "qd: expected one shape for all arguments"),
-        (((N, N), (N,), (N, N)), "qd: expected one shape"),
-        (((N, N), (N, N), (N,)), "qdd: expected one shape for all arguments"),
-        (((N,), (N,), (N, N)), "qdd: expected one shape"),
+        (
+            ((5, N), (6, N), (5, N)),
+            r"qd: expected a number, \(4,\) or \(5, 4\) beside q \(5, 4\), got \(6, 4\)",
+        ),
+        (((N,), (2, N), (N, N)), r"qdd: expected a number, .* beside qd \(2, 4\), got \(4, 4\)"),
         (((5, N + 1),) * 3, r"expected shape \(4,\) or \(B, 4\), got \(5, 5\)"),
         (((N, 5),) * 3, r"got \(4, 5\)"),
         (((2, 2, N),) * 3, r"got \(2, 2, 4\)"),
@@ -188,6 +187,36 @@ def test_whatever_arrays_come_the_answer_is_the_same() -> None:
 def test_shapes_that_do_not_fit_are_told(shapes: Any, message: str) -> None:
     with pytest.raises(fa.InputError, match=message):
         KERNEL.inverse_dynamics(*(np.zeros(shape) for shape in shapes))
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        ((N,), (1, N), (N,)),
+        ((1, N), (N,), (1, N)),
+        ((N, N), (N,), (N, N)),
+        ((N, N), (N, N), (N,)),
+        ((N,), (N,), (N, N)),
+        ((5, N), (1, N), ()),
+        ((N,), (), ()),
+        ((1, N), (0, N), (N,)),
+    ],
+)
+def test_shapes_are_broadcast_as_numpy_does(shapes: Any) -> None:
+    """Machine code sees whole arrays: what it gives are the bits of the repeated states."""
+    rng = np.random.default_rng(3)
+    given = [rng.uniform(-1.0, 1.0, shape) for shape in shapes]
+    batch = np.broadcast_shapes(*shapes, (N,))
+    whole = [np.broadcast_to(x, batch).copy() for x in given]
+    want = KERNEL.inverse_dynamics(*whole)
+    assert want.shape == batch
+    assert np.array_equal(KERNEL.inverse_dynamics(*given), want)
+    out = np.zeros(batch)
+    assert KERNEL.inverse_dynamics(*given, out=out) is out
+    assert np.array_equal(out, want)
+    numbers = [x.item() if x.ndim == 0 else x.tolist() for x in given]
+    if 0 not in batch:
+        assert np.array_equal(KERNEL.inverse_dynamics(*numbers), want)
 
 
 def test_as_many_states_as_joints() -> None:
@@ -227,8 +256,7 @@ def test_one_joint_and_one_state() -> None:
         assert kernel.inertia_matrix(given, out=found) is found
         with pytest.raises(fa.InputError, match="out: expected a writeable"):
             kernel.inertia_matrix(given, out=np.zeros((*shape, 1)))
-    with pytest.raises(fa.InputError, match="expected one shape"):
-        kernel.bias(q, q[0])
+    assert np.array_equal(kernel.bias(q, q[0]), kernel.bias(q, q))
 
 
 def test_out_is_filled_and_returned_or_refused() -> None:
@@ -309,7 +337,7 @@ def test_objects_are_counted_right() -> None:
         for _ in range(300):
             KERNEL.inverse_dynamics(*given)
             KERNEL.inverse_dynamics(*given, out=out)
-            for wrong in ((given[0][:2], *given[1:]), (*given[:2], given[2][0])):
+            for wrong in ((given[0][:2], *given[1:]), (*given[:2], given[2][:2])):
                 with pytest.raises(fa.InputError):
                     KERNEL.inverse_dynamics(*wrong)
             with pytest.raises(fa.InputError):

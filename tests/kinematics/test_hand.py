@@ -128,8 +128,8 @@ def test_rest_unless_rates_are_given_and_batches_are_rows() -> None:
     ("call", "message"),
     [
         (
-            lambda a: hand_motion(a, np.zeros(3), np.zeros((2, 3))),
-            r"qd: all arguments must share one shape, got \(2, 3\)",
+            lambda a: hand_motion(a, np.zeros((4, 3)), np.zeros((2, 3))),
+            r"qd: expected a number, \(3,\) or \(4, 3\) beside q \(4, 3\), got \(2, 3\)",
         ),
         (lambda a: hand_motion(a, np.zeros(3), None, np.zeros(2)), r"qdd: .* has 3 joints"),
         (lambda a: hand_motion(a, np.zeros(3)).orientation("euler"), "form of orientation: expected one of"),

@@ -104,7 +104,7 @@ def test_a_link_of_the_base_does_not_move() -> None:
             r"q: .* has 3 joints, so the expected shape is \(3,\) or \(B, 3\), got \(1,\)",
         ),
         (lambda a: jacobian(a, "abc"), "q: expected numbers"),
-        (lambda a: velocity(a, np.zeros(3), np.zeros((2, 3))), "share one shape"),
+        (lambda a: velocity(a, np.zeros((4, 3)), np.zeros((2, 3))), "qd: expected a number"),
         (lambda a: jacobian(a, np.zeros(3), "no such link"), "got 'no such link'"),
         (lambda a: position(a, np.zeros(3), None, (1.0, 2.0)), r"point: expected shape \(3,\)"),
     ],

@@ -14,7 +14,7 @@ from reduction.cases import assert_close, special_geometry
 
 import forearm as fa
 from forearm import Arm, dynamics
-from forearm.drives.joint import driven, rotor_inertia
+from forearm.drives.joint import driven, drives_of, rotor_inertia
 from forearm.model import model_of
 from forearm.reduction import articulated
 from forearm.reduction.chain import Chain
@@ -53,7 +53,7 @@ def chains(arm: Arm) -> list[Chain]:
 
 
 def accelerations(chain: Chain, arm: Arm, q: Any, qd: Any, tau: Any) -> Any:
-    net = tau - np.array(driven(arm, [0.0] * arm.n, None, qd.tolist()))
+    net = tau - np.array(driven(drives_of(arm), [0.0] * arm.n, None, qd.tolist()))
     return articulated.forward(chain, q.tolist(), qd.tolist(), net.tolist(), rotor_inertia(arm).tolist())
 
 

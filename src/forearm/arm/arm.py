@@ -189,6 +189,18 @@ class Arm:
         changed = type(joint)(**(fields_of(joint) | changes))
         return self.replace(tree=tuple(changed if other.name == name else other for other in self.tree))
 
+    def with_drives(self, drives: Mapping[str, Any] | None = None, /, **every: Any) -> Arm:
+        """A copy with other drives: `motor`, `friction`, `bearings`, `transmission` of every freedom, or by
+        joint.
+
+        `arm.with_drives(friction=Friction(coulomb=2.0))` gives every freedom this friction;
+        `arm.with_drives({"joint1": {"motor": motor, "friction": {"viscous": 0.3}}})` changes one joint. A
+        record takes the place of what was there, a mapping changes fields of it, None takes it away.
+        """
+        from forearm.arm.change import with_drives
+
+        return with_drives(self, drives, every)
+
     def rigid(self) -> Arm:
         """The same arm without motors, rotor inertia, friction, bearings and transmissions."""
         from forearm.arm.change import rigid

@@ -1,19 +1,21 @@
-"""Arms from arms: without drives, with joints locked, with something in the hand."""
+"""Arms from arms: with other drives or none, with joints locked, with something in the hand."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
+from forearm.arm.drive import Friction, Motor, Transmission
 from forearm.arm.joint import Frame, Joint, Limits
 from forearm.arm.link import Link
 from forearm.arm.record import quantity
-from forearm.errors import InputError, ModelError, shorten
+from forearm.errors import InputError, ModelError, NameNotFound, located, shorten, suggest
 from forearm.portable import matmul
 from forearm.spatial import Floats, combine_bodies, move_body
 from forearm.values import check_choice, check_number, frozen_array
@@ -27,6 +29,60 @@ def rigid(arm: Arm) -> Arm:
             for j in arm.tree
         )
     )
+
+
+# What a drive is made of, by the fields of a joint.
+DRIVE = {"motor": Motor, "friction": Friction, "bearings": None, "transmission": Transmission}
+
+
+def with_drives(arm: Arm, drives: Mapping[str, Any] | None, every: Mapping[str, Any]) -> Arm:
+    """The arm with drives changed: those of every freedom first, then those of the joints that are named."""
+    if drives is not None and not isinstance(drives, Mapping):
+        raise InputError(
+            "with_drives: expected drives by joint, such as {'joint1': {'motor': Motor(gear_ratio=50)}}, or "
+            f"motor=, friction=, bearings=, transmission= for every joint; got {shorten(drives)}."
+        )
+    changed = {joint.name: _with_drive(joint, every) for joint in arm.joints}
+    for name, parts in (drives or {}).items():
+        joint = arm.joint(name)
+        changed[joint.name] = _with_drive(changed.get(joint.name, joint), parts)
+    return arm.replace(tree=tuple(changed.get(joint.name, joint) for joint in arm.tree))
+
+
+def _with_drive(joint: Joint, parts: Mapping[str, Any]) -> Joint:
+    where = f"with_drives, joint {joint.name!r}"
+    if not isinstance(parts, Mapping):
+        raise InputError(
+            f"{where}: expected parts of the drive, such as {{'friction': Friction(coulomb=2.0)}}, got "
+            f"{shorten(parts)}."
+        )
+    for part in parts:
+        if part not in DRIVE:
+            raise NameNotFound(f"{where}: a drive has no {shorten(part)}; {suggest(str(part), DRIVE)}")
+    changes = {}
+    for part, given in parts.items():
+        with located(f"{where}, {part}"):
+            changes[part] = _part(joint, part, given)
+    with located(where):
+        return dataclasses.replace(joint, **changes)
+
+
+def _part(joint: Joint, part: str, given: Any) -> Any:
+    """A part of a drive as it was given, or with the fields changed that a mapping gives."""
+    kind = DRIVE[part]
+    if kind is None or not isinstance(given, Mapping):
+        return given
+    present = getattr(joint, part)
+    known = [field.name for field in dataclasses.fields(kind)]
+    for name in given:
+        if name not in known:
+            raise NameNotFound(f"there is no field {shorten(name)}; {suggest(str(name), known)}")
+    if present is not None:
+        return dataclasses.replace(present, **given)
+    needed = [f.name for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING]
+    if missing := [name for name in needed if name not in given]:
+        raise InputError(f"{' and '.join(missing)} missing; the joint has no {part} to change.")
+    return kind(**given)
 
 
 def lock(arm: Arm, positions: Mapping[str, float]) -> Arm:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from forearm.arm.record import quantity, record, set_field
 from forearm.errors import InputError, ModelError, shorten
-from forearm.values import check_choice
+from forearm.values import check_choice, is_number
 
 SIDES = ("joint", "motor")
 BEARINGS = ("journal", "linear", "thrust")
@@ -75,7 +75,8 @@ class Friction:
     Args:
         side: "joint" or "motor"; all of it is said there, the speed too.
         viscous: B, N m s / rad (N s / m).
-        coulomb: (for qd > 0, at least 0; for qd < 0, at most 0), N m (N).
+        coulomb: (for qd > 0, at least 0; for qd < 0, at most 0), N m (N); one number where both are equal:
+            2.0 for (2.0, -2.0).
         static: `coulomb` at breaking loose, in the same form, N m (N); None: no more than `coulomb`.
         stribeck_speed: speed with which `static` decays to `coulomb`, rad/s (m/s); it goes with `static`.
     """
@@ -85,6 +86,18 @@ class Friction:
     coulomb: tuple[float, float] = (0.0, 0.0)
     static: tuple[float, float] | None = None
     stribeck_speed: float | None = None
+
+    if TYPE_CHECKING:  # what is given may be one number, what is read is a pair
+
+        def __init__(
+            self,
+            *,
+            side: Literal["joint", "motor"] = "joint",
+            viscous: float = 0.0,
+            coulomb: float | tuple[float, float] = (0.0, 0.0),
+            static: float | tuple[float, float] | None = None,
+            stribeck_speed: float | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         check_choice(self.side, SIDES, "friction, side")
@@ -178,8 +191,13 @@ def _optional(
 
 
 def _two_sided(value: object, where: str) -> tuple[float, float]:
+    if is_number(value):
+        equal = quantity(value, where, minimum=0.0)
+        return equal, 0.0 - equal
     if not isinstance(value, tuple | list) or len(value) != 2:
-        raise InputError(f"{where}: expected a pair [for qd > 0, for qd < 0], got {shorten(value)}.")
+        raise InputError(
+            f"{where}: expected a number, or a pair [for qd > 0, for qd < 0], got {shorten(value)}."
+        )
     forwards, backwards = quantity(value[0], where, minimum=0.0), quantity(value[1], where)
     if backwards > 0.0:
         raise ModelError(

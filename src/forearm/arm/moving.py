@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -39,7 +40,12 @@ class MovingBody:
         """The joint's frame that moves with it, (4, 4) or (B, 4, 4), in the frame that
         the body's pose W is in.
         """
-        return W @ inverse_pose(self.after)
+        return W if self._back is None else W @ self._back
+
+    @cached_property
+    def _back(self) -> Floats | None:
+        """From the body's frame to the joint's; None where they are the same."""
+        return None if np.array_equal(self.after, np.eye(4)) else inverse_pose(self.after)
 
 
 @dataclass(frozen=True, eq=False)

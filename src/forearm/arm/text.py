@@ -27,7 +27,7 @@ def headline(arm: Arm) -> str:
 
 
 def _joints(arm: Arm) -> Report:
-    """Every joint: kind, place, limits. Angles in degrees, for people."""
+    """Every joint: kind, place, limits of position, speed and effort. Angles in degrees, for people."""
     dh = next((j.placement.convention for j in arm.tree if isinstance(j.placement, DH)), None)
     if dh and all(isinstance(j.placement, DH) for j in arm.tree):
         header = ["joint", "kind", "a m", "alpha deg", "d m", "theta deg", "from", "to"]
@@ -48,6 +48,11 @@ def _joints(arm: Arm) -> Report:
                 ]
             )
             rows.append([j.name, _kind_cell(j), j.parent, j.child, *place, *_limit_cells(j)])
+    for name, cells in (("max speed", _speed_cell), ("max effort", _effort_cell)):
+        column = [cells(joint) for joint in arm.tree]
+        if any(cell != "-" for cell in column):
+            header = [*header, name]
+            rows = [[*row, cell] for row, cell in zip(rows, column, strict=True)]
     return Report(header, rows, title)
 
 
@@ -104,6 +109,19 @@ def _limit_cells(joint: Joint) -> list[str]:
         return ["-", "-"]
     unit, scale = ("deg", 180.0 / math.pi) if joint.kind == "revolute" else ("m", 1.0)
     return [f"{number(v * scale, 4)} {unit}" if math.isfinite(v) else "-" for v in joint.limits]
+
+
+def _speed_cell(joint: Joint) -> str:
+    if joint.max_speed is None:
+        return "-"
+    unit, scale = ("deg/s", 180.0 / math.pi) if joint.kind == "revolute" else ("m/s", 1.0)
+    return f"{number(joint.max_speed * scale, 4)} {unit}"
+
+
+def _effort_cell(joint: Joint) -> str:
+    if joint.max_effort is None:
+        return "-"
+    return f"{number(joint.max_effort, 4)} {'N m' if joint.kind == 'revolute' else 'N'}"
 
 
 def _vector(values: object) -> str:

@@ -125,12 +125,18 @@ def gravity_torque(arm: Arm, q: Floats) -> Floats:
         body = bodies[index]
         T = body.joint_frame(poses[index])
         z, p = T[..., :3, :3] @ body.axis, T[..., :3, 3]
-        moved = np.cross(z, moment[index] - mass[index] * p) if body.kind == "revolute" else mass[index] * z
+        moved = _cross(z, moment[index] - mass[index] * p) if body.kind == "revolute" else mass[index] * z
         torque[..., body.freedom] -= body.multiplier * (moved @ arm.gravity)
         if body.parent >= 0:
             mass[body.parent] += mass[index]
             moment[body.parent] = moment[body.parent] + moment[index]
     return torque
+
+
+def _cross(a: Floats, b: Floats) -> Floats:
+    """np.cross of (..., 3), which takes several times as long for a batch of some hundred."""
+    (ax, ay, az), (bx, by, bz) = np.moveaxis(a, -1, 0), np.moveaxis(b, -1, 0)
+    return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)
 
 
 def with_counterweights(arm: Arm, weights: tuple[Counterweight, ...]) -> Arm:
@@ -182,10 +188,10 @@ def _worst_cases(arm: Arm) -> tuple[Floats, Floats, bool]:
     worst, postures = np.max(torques, axis=0), samples[np.argmax(torques, axis=0)]
     endless = any(j.kind == "prismatic" and not all(map(math.isfinite, j.limits)) for j in arm.joints)
     climbed = n <= LONGEST_CLIMB and not endless and not any(b.joint.mimic for b in arm.moving.bodies)
-    for i in range(n) if climbed else ():
-        best = np.argsort(torques[:, i])[-STARTS:]
-        starts = np.vstack([samples[best], samples[SAMPLES:]])
-        worst[i], postures[i] = _climb(arm, i, starts, lower, upper)
+    if climbed:
+        best = np.argsort(torques, axis=0)[-STARTS:].T
+        starts = np.array([np.vstack([samples[rows], samples[SAMPLES:]]) for rows in best])
+        worst, postures = _climb(arm, starts, lower, upper)
     return worst, postures, climbed
 
 
@@ -201,48 +207,57 @@ def _range(limits: Limits, kind: str) -> tuple[float, float]:
     )
 
 
-def _climb(arm: Arm, i: int, starts: Floats, lower: Floats, upper: Floats) -> tuple[float, Floats]:
-    """Raise |tau_i| one coordinate at a time: it is A cos q + B sin q + C in each angle
-    and linear in each slide.
+def _climb(arm: Arm, starts: Floats, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+    """For each joint i raise |tau_i| from its starts (n, S, n), one coordinate at a time: it is
+    A cos q + B sin q + C in each angle and linear in each slide. All joints climb together, as a batch costs
+    little more than a posture; those that gain no more have arrived.
     """
-    q = starts.copy()
-    best = np.abs(gravity_torque(arm, q)[:, i])
+    q, climbing = starts.copy(), np.arange(arm.n)
+    best = np.abs(_torques(arm, climbing, [q])[0])
     for _ in range(SWEEPS):
-        before, start = best.copy(), q.copy()
+        here, high = q[climbing], best[climbing]
         for k, joint in enumerate(arm.joints):
-            candidates = [np.full(len(q), lower[k]), np.full(len(q), upper[k])]
+            candidates = [np.full(high.shape, lower[k]), np.full(high.shape, upper[k])]
             if joint.kind == "revolute":
-                f0, f1, f2 = _torques(arm, i, [_with(q, k, angle) for angle in (0.0, 0.5 * np.pi, np.pi)])
+                turns = [_with(here, k, angle) for angle in (0.0, 0.5 * np.pi, np.pi)]
+                f0, f1, f2 = _torques(arm, climbing, turns)
                 peak = np.arctan2(f1 - 0.5 * (f0 + f2), 0.5 * (f0 - f2))
                 for angle in (peak, peak + np.pi):
                     turned = lower[k] + np.mod(angle - lower[k], 2.0 * np.pi)
-                    candidates.append(np.where(turned <= upper[k], turned, q[:, k]))
-            _take_better(arm, i, q, best, [_with(q, k, candidate) for candidate in candidates])
+                    candidates.append(np.where(turned <= upper[k], turned, here[..., k]))
+            _take_better(arm, climbing, here, high, [_with(here, k, candidate) for candidate in candidates])
         # A sweep along the axes zigzags up a slanting ridge: go on along the whole sweep, in growing strides.
-        way = q - start
-        _take_better(arm, i, q, best, [np.clip(start + stride * way, lower, upper) for stride in STRIDES])
-        if np.all(best - before <= SETTLED * best):
+        start = q[climbing]
+        way = here - start
+        strides = [np.clip(start + stride * way, lower, upper) for stride in STRIDES]
+        _take_better(arm, climbing, here, high, strides)
+        gains = np.any(high - best[climbing] > SETTLED * high, axis=1)
+        q[climbing], best[climbing] = here, high
+        climbing = climbing[gains]
+        if not len(climbing):
             break
-    top = int(np.argmax(best))
-    return float(best[top]), q[top]
+    top = np.argmax(best, axis=1)
+    return np.max(best, axis=1), q[np.arange(arm.n), top]
 
 
-def _take_better(arm: Arm, i: int, q: Floats, best: Floats, tries: list[Floats]) -> None:
+def _take_better(arm: Arm, climbing: NDArray[np.intp], q: Floats, best: Floats, tries: list[Floats]) -> None:
     """Move each start in `q` to where it was tried, if |tau_i| is larger there; `best` is kept in step."""
-    for tried, value in zip(tries, np.abs(_torques(arm, i, tries)), strict=True):
+    for tried, value in zip(tries, np.abs(_torques(arm, climbing, tries)), strict=True):
         better = value > best
         q[better], best[better] = tried[better], value[better]
 
 
-def _torques(arm: Arm, i: int, postures: list[Floats]) -> Floats:
-    """tau_i of several batches, asked for at once."""
-    found: Floats = gravity_torque(arm, np.concatenate(postures))[:, i]
-    return found.reshape(len(postures), -1)
+def _torques(arm: Arm, climbing: NDArray[np.intp], postures: list[Floats]) -> Floats:
+    """tau_i of several batches (m, S, n), a row for each joint i that is climbing, asked for at once."""
+    all_of_them = np.stack(postures)
+    found = gravity_torque(arm, all_of_them.reshape(-1, arm.n)).reshape(all_of_them.shape)
+    chosen: Floats = np.take_along_axis(found, climbing[None, :, None, None], axis=-1)[..., 0]
+    return chosen
 
 
 def _with(q: Floats, k: int, value: float | Floats) -> Floats:
     changed = q.copy()
-    changed[:, k] = value
+    changed[..., k] = value
     return changed
 
 

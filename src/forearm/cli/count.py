@@ -14,12 +14,13 @@ from forearm.cli.loading import load
 from forearm.cli.outputs import add_plot, check_picture, tell_written
 from forearm.cli.progress import ProgressBar
 from forearm.cli.terminal import show
-from forearm.counting.cost import General, general, general_matrices, per_joint
-from forearm.counting.counts import METHODS, WATERS, CountedRun, count, run
+from forearm.counting.cost import General
+from forearm.counting.counts import METHODS, CountedRun, count, run
 from forearm.counting.fewest import fewest, steps_to_fewest, table_210
 from forearm.counting.matrices import MatrixCounts, count_matrices
 from forearm.counting.models import chain
 from forearm.counting.printed import CountComparison, compare, compare_steps, compare_table29, printed
+from forearm.counting.stored import fewest_general, stored
 from forearm.errors import InputError, ModelError
 from forearm.symbols.counts import Counts
 from forearm.tables import Report
@@ -111,7 +112,8 @@ def _count_arm(
     }
     document["methods"] = [row for group in rows.values() for row in group]
     for row in document["methods"] if given.json else []:
-        row["per_joint"] = {kind: asdict(c) for kind, c in per_joint(row["name"], row["function"]).items()}
+        adds = stored(row["name"], row["function"]).per_joint
+        row["per_joint"] = {kind: asdict(counts) for kind, counts in adds.items()}
     said = (
         f"{arm.name}, n = {arm.n}: multiplications + additions of one evaluation",
         "general: a chain of turning joints with a symbol for each parameter; customised: this arm's "
@@ -148,7 +150,7 @@ def _fewest_row(arm: Arm, function: str, bar: ProgressBar) -> dict[str, Any]:
     bar.say(f"finding the fewest operations: {TITLES[function].lower()}")
     return {
         "customised": asdict(fewest(arm, function)),
-        "general_at_n": asdict(fewest(chain(arm.n), function)),
+        "general_at_n": asdict(fewest_general(arm.n, function)),
     }
 
 
@@ -193,7 +195,8 @@ def _chosen(name: str | None, function: str | None) -> dict[str, tuple[str, ...]
 
 
 def _row(arm: Arm, name: str, function: str) -> dict[str, Any]:
-    by = general(name, function)
+    known = stored(name, function)
+    by = known.operations
     row: dict[str, Any] = {
         "function": function,
         "name": name,
@@ -201,8 +204,8 @@ def _row(arm: Arm, name: str, function: str) -> dict[str, Any]:
         "general_at_n": _at(by, arm.n),
         "matrices": None,
     }
-    if function == "inverse" and name in WATERS:
-        m, a = general_matrices(name)
+    if known.matrices is not None:
+        m, a = known.matrices
         at_n = (
             count_matrices(chain(arm.n), name)
             if arm.n < max(m.start, a.start)

@@ -1,17 +1,25 @@
-"""`forearm generate`: straight-line code for a function of an arm, in C, C++, Fortran, Python or LaTeX."""
+"""`forearm generate`: straight-line code for a function of an arm, in C, C++, Fortran, Python or LaTeX; a
+controller in C.
+"""
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
 
-from forearm.cli.command import Command, add_arm, add_json, add_rigid, names_of, show_json, width
+from forearm.arm.arm import Arm
+from forearm.cli.command import Command, add_arm, add_json, add_rigid, group, names_of, show_json, width
 from forearm.cli.loading import load
+from forearm.cli.numbers import POSITIVE
 from forearm.cli.outputs import tell_written
 from forearm.cli.progress import ProgressBar
 from forearm.codegen.functions import FUNCTIONS
-from forearm.codegen.generate import LANGUAGES, generate
+from forearm.codegen.generate import DTYPES, LANGUAGES, SINGLE, Source, generate
+from forearm.control.gains import BANDWIDTH
+from forearm.control.laws import LAWS, PERIOD
+from forearm.errors import InputError, shorten
 from forearm.tables import filled
+from forearm.values import check_choice
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,10 +30,18 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=(
             f"{names_of(FUNCTIONS, 'inverse_dynamics')}; may be repeated: several become one "
-            "function that shares work"
+            "function that shares work; or a controller, in C: "
+            f"{', '.join(LAWS)}"
         ),
     )
     parser.add_argument("--lang", default="c", metavar="NAME", help=names_of(LANGUAGES, "c"))
+    parser.add_argument(
+        "--dtype",
+        default="float64",
+        choices=DTYPES,
+        metavar="NAME",
+        help=f"{names_of(DTYPES, 'float64')}; float32 is for {', '.join(SINGLE)}",
+    )
     parser.add_argument(
         "-o", "--output", metavar="DIR", help="folder for the files (default: the code is printed)"
     )
@@ -36,7 +52,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=(
             "stays a symbol: LINK.mass, LINK.com.x, LINK.inertia.xx, JOINT.alpha, a whole LINK or JOINT, "
-            "gravity.z, all; may be repeated"
+            "gravity.z, all; JOINT.friction, JOINT.motor, drives; may be repeated"
         ),
     )
     parser.add_argument(
@@ -49,20 +65,32 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--name", metavar="NAME", help="name of the generated function (default: that of arm and function)"
     )
     add_json(parser)
+    controllers = group(parser, "a controller")
+    controllers.add_argument(
+        "--bandwidth",
+        type=POSITIVE,
+        metavar="W",
+        help=f"of its gains, rad/s, above 0 (default: {BANDWIDTH:g})",
+    )
+    controllers.add_argument(
+        "--period",
+        type=POSITIVE,
+        metavar="S",
+        help=f"seconds between samples, above 0, for pid_gravity (default: {PERIOD:g})",
+    )
+    controllers.add_argument(
+        "--open-gains", action="store_true", help="gains are set at run time, by NAME_prepare"
+    )
 
 
 def _run(given: argparse.Namespace) -> int:
-    arm = load(given.arm, hand=given.hand)
     functions = given.function or ["inverse_dynamics"]
+    for name in functions:
+        check_choice(name, [*FUNCTIONS, *LAWS], "--function")
+    arm = load(given.arm, hand=given.hand)
+    made_for = arm.rigid() if given.rigid else arm
     with ProgressBar(f"finding the fewest operations of {' and '.join(functions)}"):
-        source = generate(
-            arm.rigid() if given.rigid else arm,
-            functions,
-            given.lang,
-            given.parameter,
-            given.formulation,
-            given.name,
-        )
+        source = _source(given, made_for, functions)
     paths = source.save(given.output) if given.output else []
     if given.json:
         files = {} if paths else source.files()
@@ -72,6 +100,7 @@ def _run(given: argparse.Namespace) -> int:
                 "n": arm.n,
                 "functions": functions,
                 "language": source.language,
+                "dtype": given.dtype,
                 "name": source.name,
                 "counts": asdict(source.counts),
                 "written": [str(path) for path in paths],
@@ -87,9 +116,38 @@ def _run(given: argparse.Namespace) -> int:
     return 0
 
 
+def _source(given: argparse.Namespace, arm: Arm, functions: list[str]) -> Source:
+    law = next((name for name in functions if name in LAWS), None)
+    own = {"bandwidth": given.bandwidth, "period": given.period, "open-gains": given.open_gains or None}
+    if law is None:
+        for option in (name for name, value in own.items() if value is not None):
+            raise InputError(f"--{option}: it is for controllers: --function {', '.join(LAWS)}.")
+        return generate(
+            arm, functions, given.lang, given.parameter, given.formulation, given.name, given.dtype
+        )
+    if len(functions) > 1:
+        raise InputError(f"--function: {law} is a whole controller; generate it by itself.")
+    if given.lang != "c":
+        raise InputError(f"--lang: controllers are written in c, got {shorten(given.lang)}.")
+    for option in (name for name in ("parameter", "formulation") if getattr(given, name)):
+        raise InputError(f"--{option}: controllers have none; --open-gains leaves their gains open.")
+    from forearm.control.code import controller_code
+
+    return controller_code(
+        arm,
+        law,
+        bandwidth=given.bandwidth or BANDWIDTH,
+        period=given.period or PERIOD,
+        open_gains=given.open_gains,
+        name=given.name,
+        dtype=given.dtype,
+    )
+
+
 COMMAND = Command(
     "forearm generate puma560 --function inverse_dynamics --lang c -o generated\n"
-    "forearm generate panda --function forward_kinematics --function jacobian --lang python",
+    "forearm generate panda --function forward_kinematics --function jacobian --lang python\n"
+    "forearm generate puma560 --function computed_torque --bandwidth 30 --dtype float32 -o generated",
     _add_arguments,
     _run,
 )

@@ -14,7 +14,7 @@ from forearm.cli.poses import add_form, read_form, read_pose
 from forearm.cli.progress import ProgressBar
 from forearm.cli.states import add_degrees, add_state, read_state
 from forearm.cli.terminal import show
-from forearm.errors import InputError
+from forearm.errors import InputError, located
 from forearm.kinematics.hand import hand_motion
 from forearm.kinematics.jacobian import jacobian
 from forearm.kinematics.manipulability import condition_number, manipulability
@@ -77,6 +77,9 @@ def _forward(given: argparse.Namespace, arm: Arm) -> int:
         np.zeros(arm.n) if text is None else read_state(arm, text, name, given.degrees)
         for name, text in (("q", given.q), ("qd", given.qd), ("qdd", given.qdd))
     )
+    if given.link is not None:
+        with located("--link"):
+            arm.link(given.link)
     motion = hand_motion(arm, q, qd, qdd, given.link)
     J = jacobian(arm, q, given.link)
     measures = {
@@ -139,9 +142,10 @@ def _inverse(given: argparse.Namespace, arm: Arm) -> int:
             if given.numeric
             else _branches(arm, T, near, limits, given.nearest)
         )
+    code = 0 if verdict["reachable"] else 1
     if given.json:
         show_json({"name": arm.name, "form": given.form, "pose": T, "q": q} | verdict)
-        return 0
+        return code
     names, message = [joint.name for joint in arm.joints], verdict["message"]
     if len(q):
         rows = [[str(k + 1), *map(_short, row)] for k, row in enumerate(q)]
@@ -152,7 +156,7 @@ def _inverse(given: argparse.Namespace, arm: Arm) -> int:
         show(Report(["nearest", *names], [["", *map(_short, nearest["q"])]], message, after=after))
     else:
         show(Report(before=[message]))
-    return 0
+    return code
 
 
 def _branches(

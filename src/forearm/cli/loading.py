@@ -6,7 +6,7 @@ import warnings
 
 from forearm.arm.arm import Arm
 from forearm.cli.terminal import complain
-from forearm.errors import IgnoredWarning
+from forearm.errors import IgnoredWarning, NameNotFound, shorten
 from forearm.files.load import load as load_arm
 
 IGNORED = ": ignored "
@@ -18,7 +18,12 @@ def load(source: str, hand: str | None = None) -> Arm:
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        arm = load_arm(source, hand=hand)
+        try:
+            arm = load_arm(source, hand=hand)
+        except NameNotFound as error:
+            if hand is None or f"no link {shorten(hand)}" not in str(error):
+                raise
+            raise NameNotFound(f"--hand: {error}") from error
     ignored: dict[str, list[str]] = {}
     for warning in caught:
         where, seam, what = str(warning.message).partition(IGNORED)

@@ -18,6 +18,7 @@ from importlib import import_module
 from forearm import __version__
 from forearm.cli.command import Command, Formatter, Parser, complain, with_examples
 from forearm.cli.terminal import give_up_output, show_all_characters
+from forearm.cli.wording import at_the_prompt
 from forearm.errors import ForearmError, shorten, suggest
 
 # Name and summary of every command; its module in this folder is imported only when it is called.
@@ -65,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if sys.stdout is not None:
                 sys.stdout.flush()
     except ForearmError as error:
-        complain(str(error))
+        complain(at_the_prompt(str(error)))
         return 2
     except KeyboardInterrupt:
         complain("interrupted.")

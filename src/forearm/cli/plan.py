@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import math
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -32,6 +35,7 @@ from forearm.trajectories.switching import Switching
 USUAL_SPEED = 0.1  # m/s
 OF_LINES = ("hand_speed", "hand_acceleration", "profile", "free_attitude")
 OF_POINTS = ("acceleration", "velocity")
+GOAL = re.compile(r"through, segment (\d+), joint (\d+): |request '[^']*', waypoint\[(\d+)\]: ")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -118,6 +122,21 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+@contextmanager
+def _goals_named(given: argparse.Namespace, arm: Arm) -> Iterator[None]:
+    """Errors about a goal name its option and the joint, instead of the segment that leads to it."""
+    try:
+        yield
+    except InputError as error:
+        found = GOAL.match(str(error))
+        if found is None or given.goals is None:
+            raise
+        segment, joint, waypoint = (int(number or 0) for number in found.groups())
+        option, _ = given.goals[(segment or waypoint - 1) - 1]
+        where = f"--{option}, {arm.joints[joint - 1].name}" if joint else f"--{option}"
+        raise InputError(f"{where}: {str(error)[found.end() :]}") from error
+
+
 def _goal(kind: str, text: str) -> tuple[str, str]:
     return kind, text
 
@@ -132,7 +151,7 @@ def _run(given: argparse.Namespace) -> int:
             "--phase: goes with --joint, the number of the joint that is drawn; give both or none."
         )
     wanted, dac = _wanted(given, arm), read_dac(given, arm)
-    with ProgressBar(f"planning for {arm.name}"):
+    with ProgressBar(f"planning for {arm.name}"), _goals_named(given, arm):
         made = plan(arm, wanted, **_limits(given, arm), dac=dac, step=given.step)
     if isinstance(made.motion, HandLine) and not made.motion.feasible:
         return _infeasible(made, made.motion, given.json)

@@ -16,6 +16,7 @@ from forearm.spatial import Floats
 from forearm.values import LARGEST
 
 POSITIONS = ("q", "to")
+MANY_TURNS = 4.0  # of a joint without limits
 BETWEEN = re.compile(r"\s*,\s*|\s+")
 
 
@@ -42,18 +43,24 @@ def read_state(arm: Arm, text: str, name: str, degrees: bool) -> Floats:
 
 
 def _ask_about_degrees(arm: Arm, values: Floats, name: str) -> None:
-    """A joint that would stand beyond its limits, by more than a turn from 0,
-    was probably given in degrees.
+    """A joint more than a turn from 0 and beyond its limits, or many turns where it has none, was probably
+    given in degrees; one is told.
     """
     for joint, value in zip(arm.joints, values, strict=True):
         low, high = joint.limits
-        if joint.kind == "revolute" and not low <= value <= high and abs(value) > 2.0 * math.pi:
-            complain(
-                f"--{name}: {joint.name} at {value:g} rad is beyond its limits, {low:.4g} to {high:.4g} "
-                "rad. If degrees are meant, add --degrees.",
-                kind="warning",
-            )
-            return
+        turns = abs(value) / (2.0 * math.pi)
+        if joint.kind != "revolute" or turns <= 1.0 or (low <= value <= high and turns <= MANY_TURNS):
+            continue
+        told = (
+            f"beyond its limits, {low:.4g} to {high:.4g} rad"
+            if not low <= value <= high
+            else (f"{turns:.1f} turns")
+        )
+        complain(
+            f"--{name}: {joint.name} at {value:g} rad is {told}. If degrees are meant, add --degrees.",
+            kind="warning",
+        )
+        return
 
 
 def read_numbers(text: str, name: str, count: int, who: str = "it needs") -> Floats:

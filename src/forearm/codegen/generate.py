@@ -6,7 +6,7 @@ import hashlib
 import importlib
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from forearm import __version__
@@ -21,10 +21,13 @@ from forearm.reading.textfile import write_text
 from forearm.reduction.plan import PLAIN_PLAN
 from forearm.reduction.symbolic import chosen_parameters
 from forearm.symbols import Counts
+from forearm.symbols.scalars import is_zero
 from forearm.values import check_choice, check_name, chosen
 
 # Each is a module of forearm.codegen.languages with a LANGUAGE.
 LANGUAGES = ("c", "cpp", "fortran", "python", "latex")
+SINGLE = ("c", "cpp", "fortran")  # those that have single precision too
+DTYPES = ("float64", "float32")
 WORDS = {
     "mul": "multiplications",
     "add": "additions",
@@ -75,6 +78,12 @@ class Source:
             ".header, .save(folder)>"
         )
 
+    def _repr_latex_(self) -> str | None:
+        """What a notebook shows of LaTeX, equations set; nothing of code, which it shows by `repr`."""
+        from forearm.codegen.typesetting.notebook import formulas
+
+        return formulas(self.text) if self.language == "latex" else None
+
     def files(self) -> dict[str, str]:
         """Names of the files, and what is in them."""
         language = language_of(self.language)
@@ -105,6 +114,7 @@ def generate(
     parameters: Iterable[str] | str = (),
     formulation: str | None = None,
     name: str | None = None,
+    dtype: str = "float64",
 ) -> Source:
     """Straight-line code for a function of an arm, or for several as one function that
     shares what they share.
@@ -115,12 +125,20 @@ def generate(
         language: "c", "cpp", "fortran", "python" or "latex".
         parameters: what stays symbols (a second function prepares what depends on them alone): "link6.mass",
             "link6.com.x", "link6.inertia.xx", "joint6.alpha", a whole "link6" or "joint6", "gravity.z", or
-            "all".
+            "all"; "joint6.friction", "joint6.motor", or "drives".
         formulation: a formulation of the documents, traced as it is; None: the fewest operations known here.
         name: name of the generated function; None: of the arm and what it computes.
+        dtype: "float64", or "float32" for C, C++ and Fortran.
     """
     target = language_of(language)
-    program = program_for(arm, function, parameters, formulation, name, readable=target.name == "latex")
+    check_choice(dtype, DTYPES, "generate, dtype")
+    if dtype == "float32" and target.name not in SINGLE:
+        raise InputError(
+            f"generate: dtype float32 is for {', '.join(SINGLE)}, got {target.name}, which has float64 only."
+        )
+    program = program_for(
+        arm, function, parameters, formulation, name, target.name == "latex", single=dtype == "float32"
+    )
     text, header = target.write(program)
     return Source(text, header, program.counts, program.name, target.name)
 
@@ -132,9 +150,10 @@ def program_for(
     formulation: str | None = None,
     name: str | None = None,
     readable: bool = False,
+    single: bool = False,
 ) -> Program:
-    """The program for a function of an arm, before any language;
-    `readable` keeps to the plain plan and the arm's own units.
+    """The program for a function of an arm, before any language; `readable` keeps to the plain plan and the
+    arm's own units, `single` is for single precision.
     """
     check_arm(arm, "generate", moves=True)
     names = _names(function, "function")
@@ -143,12 +162,13 @@ def program_for(
         raise InputError(f"generate: expected a function; {suggest('', FUNCTIONS)}")
     _check_formulation(names, functions, formulation)
     symbols = chosen_parameters(arm, _names(parameters, "parameters"))
-    tracing = Tracing(arm, symbols, formulation, PLAIN_PLAN if readable else None)
+    tracing = Tracing(arm, symbols, formulation, PLAIN_PLAN if readable else None, single)
     traced = trace(tracing, functions)
     title = identifier(name) if name is not None else _default_name(arm, names)
     counts = traced.graph.counts(traced.results)
     about = _about(arm, functions, formulation, counts, tracing, traced.inputs, not readable)
-    return program_of(traced.graph, traced.results, title, about, traced.inputs, traced.outputs, symbols)
+    made = program_of(traced.graph, traced.results, title, about, traced.inputs, traced.outputs, symbols)
+    return replace(made, single=single)
 
 
 def _names(given: object, what: str) -> list[str]:
@@ -251,7 +271,7 @@ def _drives_said(arm: Arm, chosen: list[Function], tracing: Tracing) -> list[str
         else "viscous and Coulomb"
     )
     parts = (
-        ("rotors", bool(tracing.rotor.any()), "rotors' inertia"),
+        ("rotors", not all(is_zero(J) for J in tracing.rotor), "rotors' inertia"),
         ("friction", bool(rubbed), f"{kinds} friction"),
         ("friction", any(joint.bearings for joint in joints), "friction of bearings"),
         ("friction", any(joint.transmission is not None for joint in joints), "losses of gears"),

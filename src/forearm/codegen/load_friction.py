@@ -51,7 +51,7 @@ class UnderLoad:
         rates = traced.rates(traced.qd)
         ways = [sign(rate) for rate in rates] if ways is None else ways
         close = CLOSE_SINGLE if traced.single else close
-        equation = TorqueEquation(self.arm, self.loads, tau, rates, ways, free, traced.solved_backwards)
+        equation = TorqueEquation(traced.drives, self.loads, tau, rates, ways, free, traced.solved_backwards)
         return traced.solved(lambda: solved(equation, felt, close))
 
     def spoilt(self, found: Found) -> list[Scalar]:

@@ -142,6 +142,12 @@ class Program:
     defaults: tuple[float, ...] = ()  # the arm's own values of the parameters
     prepare: tuple[Statement, ...] = ()
     kept: int = 0
+    single: bool = False  # in single precision, where a language has both
+
+    @property
+    def scalar(self) -> str:
+        """What C calls its numbers."""
+        return "float" if self.single else "double"
 
 
 def program_of(

@@ -14,7 +14,8 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.codegen.inverse_kinematics import branches as traced_branches
 from forearm.codegen.load_friction import UnderLoad
-from forearm.drives.joint import Reaction, depends_on_load, driven, needs_reactions, rotor_inertia
+from forearm.drives.joint import Reaction, depends_on_load, driven, needs_reactions, rotors
+from forearm.drives.parameters import drives_over
 from forearm.dynamics.forward import articulated_body
 from forearm.dynamics.load_friction import held, reactions_of
 from forearm.dynamics.newton_euler import newton_euler
@@ -64,7 +65,8 @@ class Tracing:
         )
         self.symbols = {name: self.graph.parameter(name) for name in parameters}
         self.asked_plan = plan
-        self.rotor = rotor_inertia(arm)
+        self.drives = drives_over(arm, self.symbols)
+        self.rotor = rotors(self.drives, n)
         self._marked = 0
 
     @cached_property
@@ -126,10 +128,10 @@ class Tracing:
             coordinates = self.model.coordinates(self.q)
             torques = method(self.whole_model, coordinates, rates, accelerations, AT_REST, None, self.note)
         if qd is not None:
-            torques = driven(self.arm, torques, reactions, rates, directions)
+            torques = driven(self.drives, torques, reactions, rates, directions)
         tau = self.model.gathered(torques)
         if qdd is not None:
-            tau = [t + a * J for t, a, J in zip(tau, qdd, self.rotor.tolist(), strict=True)]
+            tau = [t + a * J for t, a, J in zip(tau, qdd, self.rotor, strict=True)]
         self.mark("joints")
         return tau
 
@@ -139,9 +141,9 @@ class Tracing:
         if depends_on_load(self.arm):
             self._without_formulation("friction that depends on the load")
             return self.under_load.forward()
-        friction = self.model.gathered(driven(self.arm, [0.0] * len(qd), None, qd))
+        friction = self.model.gathered(driven(self.drives, [0.0] * len(qd), None, qd))
         right = [t - f for t, f in zip(self.tau, friction, strict=True)]
-        rotor = self.rotor.tolist()
+        rotor = self.rotor
         if self.formulation is None:
             qdd = self.solved(lambda: composite.forward(self.chain, q, qd, right, rotor, self.note))
             self.mark("solution")
@@ -161,7 +163,7 @@ class Tracing:
         For friction that does not depend on the load; `UnderLoad.found` takes the same for the other.
         """
         qd = self.rates(self.qd)
-        friction = self.model.gathered(driven(self.arm, [0.0] * len(qd), None, qd, ways))
+        friction = self.model.gathered(driven(self.drives, [0.0] * len(qd), None, qd, ways))
         bias = self.model.gathered(
             recursion.inverse(self.chain, self.rates(self.q), qd, [0.0] * len(qd), self.note)
         )
@@ -202,7 +204,7 @@ class Tracing:
         """
         return self.solved(lambda: list(solve_symmetric(M[::-1, ::-1], right[::-1])[::-1]))
 
-    def _forward_by_formulation(self, driven: list[Scalar], rotor: list[float]) -> list[Scalar]:
+    def _forward_by_formulation(self, driven: list[Scalar], rotor: list[Scalar]) -> list[Scalar]:
         model, q, qd = self.whole_model, self.model.coordinates(self.q), self.rates(self.qd)
         rest = [0.0] * len(q)
         if self.formulation == "articulated-body":
@@ -225,7 +227,7 @@ class Tracing:
                 self.whole_model, self.model.coordinates(self.q)
             )
         M = self.model.gathered_matrix(M)
-        for j, J in enumerate(self.rotor.tolist()):
+        for j, J in enumerate(self.rotor):
             M[j, j] = M[j, j] + J
         return self._done("inertia matrix", M)
 
@@ -301,7 +303,7 @@ class Tracing:
     def kinetic_energy(self) -> Scalar:
         """Kinetic energy, rotors' own spin included."""
         K = energy.kinetic(self.chain, self.rates(self.q), self.rates(self.qd), self.note)
-        for rate, J in zip(self.qd, self.rotor.tolist(), strict=True):
+        for rate, J in zip(self.qd, self.rotor, strict=True):
             K = K + (0.5 * J) * (rate * rate)
         return self._done("energy", K)
 

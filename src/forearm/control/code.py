@@ -4,17 +4,20 @@ as all generated code.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from numpy.typing import ArrayLike
 
 from forearm import __version__
 from forearm.arm.arm import Arm
-from forearm.codegen.generate import NAMES, Source, identifier
+from forearm.codegen.generate import DTYPES, NAMES, Source, identifier
 from forearm.codegen.languages import c, c_family, describing
 from forearm.codegen.program import Program, program_of
 from forearm.codegen.text import folded
 from forearm.control.gains import BANDWIDTH, Gains
 from forearm.control.hand_laws import LawOfArm, arm_law_of, law_in_hand_space
 from forearm.control.laws import LAWS, PERIOD, Law, law_of
+from forearm.values import check_choice
 
 
 def controller_code(
@@ -28,6 +31,7 @@ def controller_code(
     most: ArrayLike | None = None,
     open_gains: bool = False,
     name: str | None = None,
+    dtype: str = "float64",
 ) -> Source:
     """C99 of a controller:
     `NAME_step(q, qd, q_wanted, qd_wanted, qdd_wanted, state, voltage)`, once a period.
@@ -45,7 +49,9 @@ def controller_code(
         most: largest torques (n,), N m (N); None: the joints' max_effort.
         open_gains: whether gains are set at run time by `NAME_prepare`.
         name: NAME; None: of the arm and the law.
+        dtype: "float64" or "float32".
     """
+    check_choice(dtype, DTYPES, "controller, dtype")
     if isinstance(law, str) and law in LAWS:
         made, label = law_of(arm, law, bandwidth, gains, friction, period, most, open_gains), law
     else:
@@ -63,6 +69,7 @@ def controller_code(
         traced.outputs,
         made.parameters,
     )
+    program = replace(program, single=dtype == "float32")
     text, _ = c.write(program)
     return Source(text + "\n" + _step(program, made), _header(program, made), program.counts, title, "c")
 
@@ -86,10 +93,10 @@ def _about(law: Law, period: float) -> tuple[str, ...]:
 
 def _signature(program: Program, law: Law) -> str:
     """The fixed interface; parameters' k stands before the state."""
-    taken = [f"const double {name}[{length}]" for name, length in law.inputs.items()]
-    taken += [f"const double k[{max(program.kept, 1)}]"] if program.parameters else []
-    n = law.arm.n
-    arguments = [*taken, f"double state[{law.state or n}]", f"double {law.output}[{n}]"]
+    n, scalar = law.arm.n, program.scalar
+    taken = [f"const {scalar} {name}[{length}]" for name, length in law.inputs.items()]
+    taken += [f"const {scalar} k[{max(program.kept, 1)}]"] if program.parameters else []
+    arguments = [*taken, f"{scalar} state[{law.state or n}]", f"{scalar} {law.output}[{n}]"]
     return "\n".join(folded(f"void {program.name}_step({', '.join(arguments)})"))
 
 
@@ -99,7 +106,7 @@ def _step(program: Program, law: Law) -> str:
     given = [a.name for a in describing.given(program)]
     outputs = [law.output] if not law.has_state else ["next", law.output]
     lines = [_signature(program, law), "{"]
-    lines += [f"{indent}double next[{law.state}];"] if law.has_state else [f"{indent}(void)state;"]
+    lines += [f"{indent}{program.scalar} next[{law.state}];"] if law.has_state else [f"{indent}(void)state;"]
     lines += ["", *folded(f"{program.name}({', '.join([*given, *outputs])});", indent)]
     if law.has_state:
         lines += [f"{indent}for (int i = 0; i < {law.state}; i++)", f"{indent * 2}state[i] = next[i];"]
@@ -109,7 +116,7 @@ def _step(program: Program, law: Law) -> str:
 def _header(program: Program, law: Law) -> str:
     guard = f"{program.name.upper()}_H"
     said = f"kept between calls: {law.kept}; all 0 at the start"
-    about = c_family.description(program, "all double, float64 arithmetic throughout")
+    about = c_family.description(program, c.arithmetic(program))
     about += [
         "",
         f"{program.name}_step takes the same, and in the place of state and state_next:",
@@ -117,5 +124,5 @@ def _header(program: Program, law: Law) -> str:
     ]
     lines = [*c_family.comment(about), f"#ifndef {guard}", f"#define {guard}", ""]
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
-    lines += [*c_family.declarations(program, "double"), "", f"{_signature(program, law)};"]
+    lines += [*c_family.declarations(program, program.scalar), "", f"{_signature(program, law)};"]
     return "\n".join([*lines, "", "#ifdef __cplusplus", "}", "#endif", "", "#endif"]) + "\n"

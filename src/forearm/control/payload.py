@@ -28,7 +28,7 @@ from forearm.dynamics.regressor import PARAMETERS
 from forearm.errors import InputError
 from forearm.kinematics.arguments import states_of
 from forearm.tables import number, text_table
-from forearm.values import check_number
+from forearm.values import as_floats, check_number
 
 __all__ = ["Noise", "PayloadEstimate", "estimate_payload"]
 
@@ -147,6 +147,9 @@ def _tests(
 ) -> tuple[Floats, ...]:
     """The tests as (B, n) arrays of finite numbers."""
     (positions,) = states_of(arm, q=q)
+    for name, value in (("tau", tau), ("qdd", qdd), ("qd", qd)):  # a test is a row of all of them
+        if value is not None and (got := as_floats(value, name).shape) != positions.shape:
+            raise InputError(f"payload, {name}: expected the shape of q, {positions.shape}, got {got}.")
     given = states_of(arm, q=positions, tau=tau, qdd=qdd, qd=np.zeros_like(positions) if qd is None else qd)
     arrays = tuple(np.atleast_2d(np.asarray(a, dtype=np.float64)) for a in given)
     if not len(arrays[0]):

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.control.payload_regressor import payload_regressor
-from forearm.drives.joint import depends_on_load, driven, held_freedoms
+from forearm.drives.joint import depends_on_load, driven, drives_of, held_freedoms
 from forearm.errors import InputError, ModelError
 from forearm.kernels.kernel import compile as compile_arm
 from forearm.kinematics.arguments import states_of
@@ -110,5 +110,5 @@ def friction_at_rest(arm: Arm, qd: Floats, qdd: Floats, least: float) -> tuple[F
     for b in np.flatnonzero(begins.any(axis=1)):
         ways = [float(np.sign(v)) for v in model.rates(begins[b].tolist())]
         still = [0.0] * len(ways)
-        friction[b] = model.gathered(driven(arm, still, None, still, ways))
+        friction[b] = model.gathered(driven(drives_of(arm), still, None, still, ways))
     return friction, ~standing | (begins != 0.0)

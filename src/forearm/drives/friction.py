@@ -4,11 +4,33 @@ and Stribeck's at low speeds.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 from forearm.arm.drive import Friction
 from forearm.symbols.scalars import Scalar, exponential
 
 
-def friction_torque(friction: Friction, speed: Scalar, direction: Scalar) -> Scalar:
+@dataclass(frozen=True, eq=False)
+class FrictionLaw:
+    """`Friction` over any scalar: its figures may be symbols, or numbers that were moved across the gear."""
+
+    side: Literal["joint", "motor"]
+    viscous: Scalar
+    coulomb: Scalar  # a pair: for qd > 0, for qd < 0
+    static: Scalar | None
+    stribeck_speed: Scalar | None
+
+    def across(self, ratio: Scalar) -> FrictionLaw:
+        """The motor's, as the joint feels it: |N| (B |N| qd + Tc)."""
+        N = ratio
+        static = None if self.static is None else (N * self.static[0], N * self.static[1])
+        speed = None if self.stribeck_speed is None else self.stribeck_speed / N
+        coulomb = (N * self.coulomb[0], N * self.coulomb[1])
+        return FrictionLaw("joint", N * self.viscous * N, coulomb, static, speed)
+
+
+def friction_torque(friction: Friction | FrictionLaw, speed: Scalar, direction: Scalar) -> Scalar:
     """B v + Tc of the direction (-1, 0, 1) of motion, or of the motion that is about to begin.
 
     With `static` given, Tc + (Ts - Tc) exp(-(v / vs)^2) stands in the place of Tc (Armstrong's
@@ -18,7 +40,7 @@ def friction_torque(friction: Friction, speed: Scalar, direction: Scalar) -> Sca
     return speed * friction.viscous + dry(forwards, backwards, direction)
 
 
-def level(friction: Friction, side: int, speed: Scalar) -> Scalar:
+def level(friction: Friction | FrictionLaw, side: int, speed: Scalar) -> Scalar:
     """Dry friction forwards (0) or backwards (1), signed as it acts against the drive."""
     if friction.static is None or friction.stribeck_speed is None:
         return friction.coulomb[side]

@@ -13,12 +13,14 @@ from forearm.arm.arm import Arm
 from forearm.arm.drive import Bearing, Friction, Motor, Transmission
 from forearm.arm.moving import MovingBody
 from forearm.drives.bearings import bearing_friction
-from forearm.drives.friction import friction_torque
+from forearm.drives.friction import FrictionLaw, friction_torque
 from forearm.drives.transmission import curve_of, through
 from forearm.model import Array
 from forearm.spatial import Floats
 from forearm.symbols import Expr, Graph, evaluate, gradient
-from forearm.symbols.evaluate import transplanted
+from forearm.symbols.evaluate import substituted, transplanted
+from forearm.symbols.graph import expressions
+from forearm.symbols.region import stand_ins
 from forearm.symbols.scalars import Scalar, sign
 
 # Force and moment at the joint's origin, in axes with z along it.
@@ -33,16 +35,17 @@ class Drive:
         freedom: index of the freedom that it moves.
         multiplier: of a joint that mimics this freedom, else 1.
         ratio: |N| of the gear.
+        rotor: N^2 J.
         friction, bearings, transmission, motor: of the joint, as in `Joint`.
     """
 
     freedom: int
     multiplier: float
-    ratio: float
-    friction: Friction | None
+    ratio: Scalar
+    friction: Friction | FrictionLaw | None
     bearings: tuple[Bearing, ...]
     transmission: Transmission | None
-    motor: Motor | None
+    rotor: Scalar = 0.0
 
     @property
     def needs_reaction(self) -> bool:
@@ -95,26 +98,29 @@ class Drive:
             return [1.0] if reaction is None else [1.0, *[0.0] * 6]
         load = [rigid] if reaction is None else [rigid, *reaction[0], *reaction[1]]
         given = [*load, rate, direction]
+        law = self.at_joint
+        if symbol := next(expressions([law.viscous, law.coulomb, law.static, law.stribeck_speed]), None):
+            stand_in = stand_ins(symbol.graph, len(given))
+            made = self._slopes_by(symbol.graph, stand_in)
+            return list(substituted(symbol.graph, made, dict(zip(stand_in, given, strict=True))))
         graph, made = _traced_slopes(self, len(load))
         if any(isinstance(value, Expr) for value in given):
             return list(transplanted(graph, made, dict(enumerate(given))))
         return list(evaluate(graph, made, {graph.leaves[k]: value for k, value in enumerate(given)}))
 
+    def _slopes_by(self, graph: Graph, given: Sequence[Expr]) -> list[Scalar]:
+        """The slopes on a graph, by a load, a rate and a direction that are inputs of it."""
+        *load, rate, direction = given
+        reaction = (np.array(load[1:4], dtype=object), np.array(load[4:], dtype=object)) if load[1:] else None
+        return gradient(graph, self.torque(load[0], reaction, rate, direction), load)
+
     @cached_property
-    def at_joint(self) -> Friction:
+    def at_joint(self) -> Friction | FrictionLaw:
         """Its friction as the joint feels it: |N| (B |N| qd + Tc) where it is the motor's."""
         f = self.friction or Friction()
         if f.side == "joint":
             return f
-        N = self.ratio
-        static = None if f.static is None else (N * f.static[0], N * f.static[1])
-        speed = None if f.stribeck_speed is None else f.stribeck_speed / N
-        return Friction(
-            viscous=N * f.viscous * N,
-            coulomb=(N * f.coulomb[0], N * f.coulomb[1]),
-            static=static,
-            stribeck_speed=speed,
-        )
+        return FrictionLaw("motor", f.viscous, f.coulomb, f.static, f.stribeck_speed).across(self.ratio)
 
 
 @lru_cache(maxsize=256)
@@ -123,9 +129,7 @@ def _traced_slopes(drive: Drive, count: int) -> tuple[Graph, list[Scalar]]:
     is given.
     """
     graph = Graph()
-    *load, rate, direction = [graph.input(f"x[{k}]") for k in range(count + 2)]
-    reaction = (np.array(load[1:4], dtype=object), np.array(load[4:], dtype=object)) if load[1:] else None
-    return graph, gradient(graph, drive.torque(load[0], reaction, rate, direction), load)
+    return graph, drive._slopes_by(graph, [graph.input(f"x[{k}]") for k in range(count + 2)])
 
 
 @lru_cache(maxsize=64)
@@ -140,10 +144,10 @@ def drives_of(arm: Arm) -> tuple[Drive, ...]:
 
 def _drive(body: MovingBody) -> Drive:
     joint = body.joint
-    ratio = abs(joint.motor.gear_ratio) if joint.motor is not None else 1.0
-    return Drive(
-        body.freedom, body.multiplier, ratio, joint.friction, joint.bearings, joint.transmission, joint.motor
-    )
+    motor = joint.motor or Motor()
+    friction, bearings, gear = joint.friction, joint.bearings, joint.transmission
+    ratio, rotor = abs(motor.gear_ratio), motor.reflected_inertia
+    return Drive(body.freedom, body.multiplier, ratio, friction, bearings, gear, rotor)
 
 
 def needs_reactions(arm: Arm) -> bool:
@@ -183,15 +187,20 @@ def rotor_inertia(arm: Arm) -> Floats:
     """N^2 J of the drives of each freedom, (n,); a mimicking joint's drive counts with the
     square of its multiplier.
     """
-    reflected = np.zeros(arm.n)
-    for drive in drives_of(arm):
-        if drive.motor is not None:
-            reflected[drive.freedom] += drive.multiplier * drive.multiplier * drive.motor.reflected_inertia
+    return np.array(rotors(drives_of(arm), arm.n), dtype=np.float64)
+
+
+def rotors(drives: Sequence[Drive], n: int) -> list[Scalar]:
+    """What the rotors of drives add to the inertia of n freedoms."""
+    reflected: list[Scalar] = [0.0] * n
+    for drive in drives:
+        added = drive.multiplier * drive.multiplier * drive.rotor
+        reflected[drive.freedom] = reflected[drive.freedom] + added
     return reflected
 
 
 def driven(
-    arm: Arm,
+    drives: Sequence[Drive],
     torques: Sequence[Scalar],
     reactions: Sequence[Reaction] | None,
     rates: Sequence[Scalar],
@@ -206,5 +215,5 @@ def driven(
     ways = [sign(rate) for rate in rates] if directions is None else directions
     return [
         d.torque(*values)
-        for d, values in zip(drives_of(arm), zip(torques, given, rates, ways, strict=True), strict=True)
+        for d, values in zip(drives, zip(torques, given, rates, ways, strict=True), strict=True)
     ]

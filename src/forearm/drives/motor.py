@@ -15,7 +15,7 @@ from forearm.arm.drive import Motor
 from forearm.errors import InputError, ModelError
 from forearm.spatial import Floats
 from forearm.symbols.scalars import Scalar, maximum, minimum, quantised, rounded
-from forearm.values import as_floats, check_number, check_whole
+from forearm.values import as_floats, broadcast_states, check_number, check_whole
 
 
 @dataclass(frozen=True)
@@ -93,12 +93,12 @@ def current_of(arm: Arm, voltage: ArrayLike, qd: ArrayLike) -> Floats:
 
 
 def _pair(arm: Arm, value: ArrayLike, qd: ArrayLike, name: str) -> tuple[Floats, Floats]:
-    """Two arrays of one shape, (n,) or (B, n)."""
-    a, b = as_floats(value, name), as_floats(qd, "qd")
-    if a.shape != b.shape or a.ndim not in (1, 2) or a.shape[-1] != arm.n:
-        raise InputError(
-            f"{name} and qd: expected both ({arm.n},) or both (B, {arm.n}), got {a.shape} and {b.shape}."
-        )
+    """Two arrays of one shape, (n,) or (B, n), as NumPy broadcasts them; a number stands for (n,)."""
+    a, b = (np.full(arm.n, x) if x.ndim == 0 else x for x in (as_floats(value, name), as_floats(qd, "qd")))
+    for what, array in ((name, a), ("qd", b)):
+        if array.ndim not in (1, 2) or array.shape[-1] != arm.n:
+            raise InputError(f"{what}: expected shape ({arm.n},) or (B, {arm.n}), got {array.shape}.")
+    a, b = broadcast_states({name: a, "qd": b}, [arm.n, arm.n])
     return a, b
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.drives.joint import Drive, Reaction, drives_of, needs_reactions, rotor_inertia
+from forearm.drives.joint import Drive, Reaction, drives_of, needs_reactions, rotors
 from forearm.dynamics.energy import without_gravity
 from forearm.dynamics.forward import singular
 from forearm.dynamics.newton_euler import newton_euler
@@ -92,7 +92,7 @@ class TorqueEquation:
     joints are held where `free` is 0.
     """
 
-    arm: Arm
+    drives: Sequence[Drive]
     loads: Loads
     tau: Sequence[Scalar]
     rates: Sequence[Scalar]
@@ -101,14 +101,14 @@ class TorqueEquation:
     symmetric: Solver = solve_symmetric
 
     @cached_property
-    def rotor(self) -> list[float]:
+    def rotor(self) -> list[Scalar]:
         """What rotors add to the inertia of each freedom."""
-        return [float(J) for J in rotor_inertia(self.arm)]
+        return rotors(self.drives, len(self.tau))
 
     def at(self, x: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar], Scalar]:
         """What is left of tau, the loads that drives depend on, and the sum of all torques as a scale."""
         loads, along = self.loads.at(np.array(x, dtype=object)), zip(self.rates, self.directions, strict=True)
-        drives = list(zip(drives_of(self.arm), loads, along, strict=True))
+        drives = list(zip(self.drives, loads, along, strict=True))
         made = [drive.torque(*load, *motion) for drive, load, motion in drives]
         left = self._left(x, made)
         # at the solution no other term is much larger
@@ -169,7 +169,7 @@ class TorqueEquation:
         acceleration.
         """
         rest, made, at = self.loads.at(np.zeros(len(self.rotor))), [], 0
-        for k, drive in enumerate(drives_of(self.arm)):
+        for k, drive in enumerate(self.drives):
             load = rest[k]
             if drive.depends_on_load:
                 some = felt[at : at + len(flat(*load))]
@@ -181,7 +181,7 @@ class TorqueEquation:
 
     def _left(self, x: Sequence[Scalar], made: Sequence[Scalar]) -> list[Scalar]:
         given: list[Scalar] = [rotor * a for rotor, a in zip(self.rotor, x, strict=True)]
-        for drive, torque in zip(drives_of(self.arm), made, strict=True):
+        for drive, torque in zip(self.drives, made, strict=True):
             given[drive.freedom] = given[drive.freedom] + drive.multiplier * torque
         left = [t - g for t, g in zip(self.tau, given, strict=True)]
         return left if self.free is None else [a * e for a, e in zip(self.free, left, strict=True)]
@@ -292,7 +292,9 @@ def solve_loaded(
         return Solution(np.zeros(0), 0, 0.0)
     rates = model.rates(qd.tolist())
     ways = [float(np.sign(rate)) for rate in rates] if directions is None else list(directions)
-    equation = TorqueEquation(arm, loads_at(arm, model, q, qd, base, hand), tau.tolist(), rates, ways)
+    equation = TorqueEquation(
+        drives_of(arm), loads_at(arm, model, q, qd, base, hand), tau.tolist(), rates, ways
+    )
     try:
         found = solved(equation)
     except ZeroDivisionError:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.drives.joint import depends_on_load, driven, needs_reactions, rotor_inertia
+from forearm.drives.joint import depends_on_load, driven, drives_of, needs_reactions, rotor_inertia
 from forearm.dynamics import energy
 from forearm.dynamics.forward import articulated_body, conjugate_gradient, singular
 from forearm.dynamics.gibbs_appell import gibbs_appell, inertia_gibbs_appell
@@ -90,7 +90,9 @@ def inverse(
         joints = joint_states(model, q, qd, qdd)
         torques = method(model, *joints, base, hand) if model.bodies else []
         reactions = reactions_of(model, *joints, base, hand)[1] if asks else None
-        return np.asarray(np.array(model.gathered(driven(arm, torques, reactions, joints[1]))) + rotor * qdd)
+        return np.asarray(
+            np.array(model.gathered(driven(drives_of(arm), torques, reactions, joints[1]))) + rotor * qdd
+        )
 
     return each_state(one, (arm.n,), *states)
 
@@ -152,7 +154,9 @@ def forward(
         joints = joint_states(model, q, qd, np.zeros(model.n))
         if loaded:
             return solve_loaded(arm, model, q, qd, tau, base, hand).qdd
-        right = tau - np.array(model.gathered(driven(arm, [0.0] * len(model.bodies), None, joints[1])))
+        right = tau - np.array(
+            model.gathered(driven(drives_of(arm), [0.0] * len(model.bodies), None, joints[1]))
+        )
         if method == "articulated-body":
             return np.array(
                 articulated_body(model, joints[0], joints[1], right, rotor, base, hand), dtype=np.float64

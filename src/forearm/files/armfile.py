@@ -54,6 +54,26 @@ LINK = TableField(
     doc="a rigid link; without mass and inertia it only carries joints",
 )
 PAIR = ListField(NumberField(), 2, "[for qd > 0, for qd < 0], the second at most 0, such as [0.3, -0.3]")
+
+
+@dataclass(frozen=True)
+class TwoSidedField:
+    """Dry friction: [for qd > 0, for qd < 0], or one number of at least 0 where both are equal."""
+
+    def read(self, value: Any, place: str) -> tuple[float, ...] | float:
+        return (
+            PAIR.read(value, place)
+            if isinstance(value, list)
+            else NumberField(minimum=0.0).read(value, place)
+        )
+
+    def schema(self) -> dict[str, Any]:
+        return {
+            "oneOf": [NumberField("both ways", minimum=0.0).schema(), PAIR.schema()],
+            "description": "N m (N), on that side",
+        }
+
+
 MOTOR = TableField(
     {
         "gear_ratio": NumberField("motor angle / joint angle; negative when reversed"),
@@ -72,8 +92,8 @@ FRICTION = TableField(
     {
         "side": ChoiceField(SIDES, "the side of the gear that the figures are for"),
         "viscous": NumberField("N m s / rad (N s / m), on that side", minimum=0.0),
-        "coulomb": PAIR,
-        "static": PAIR,
+        "coulomb": TwoSidedField(),
+        "static": TwoSidedField(),
         "stribeck_speed": NumberField(
             "rad / s (m / s), on that side: of the motor's shaft where it is the motor's", above=0.0
         ),

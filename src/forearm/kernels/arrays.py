@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, shorten
 from forearm.kernels.compiled import Slot
+from forearm.values import broadcast_states
 
 Array = NDArray[Any]
 DType = np.dtype[Any]
@@ -40,27 +41,26 @@ def as_numbers(name: str, value: ArrayLike, dtype: DType | None) -> Array:
 def as_states(
     arm: Arm | None, slots: Sequence[Slot], given: Sequence[ArrayLike], dtype: DType | None
 ) -> list[Array]:
-    """Arguments as arrays (n,) or (B, n), of the dtype, for one state or the same number of states;
-    without a dtype they are only looked at.
+    """Arguments as arrays (n,) or (B, n), of the dtype, for one state or the same number of states, as NumPy
+    broadcasts them; all but the first may be a number. Without a dtype they are only looked at.
     """
-    made = []
+    made: dict[str, Array] = {}
     for slot, value in zip(slots, given, strict=True):
         is_taken = type(value) is np.ndarray if dtype is None else is_ready(value, dtype)
         array = np.asarray(value) if is_taken else as_numbers(slot.name, value, dtype)
+        if array.ndim == 0 and made:
+            array = np.full(slot.size, array)
         if array.ndim not in (1, 2) or array.shape[-1] != slot.size:
             n = slot.size
             why = f"it has {n} entries"
             if arm is not None and slot.shape == (arm.n,):
                 why = f"{arm.name!r} has {n} joints"
             raise InputError(f"{slot.name}: {why}, expected shape ({n},) or (B, {n}), got {array.shape}.")
-        made.append(array)
-    for slot, array in zip(slots, made, strict=True):
-        if array.shape[:-1] != made[0].shape[:-1]:
-            got = f"{array.shape} beside {made[0].shape}"
-            raise InputError(
-                f"{slot.name}: expected one shape for all arguments, got {got}; nothing is broadcast."
-            )
-    return made
+        made[slot.name] = array
+    if len({array.shape[:-1] for array in made.values()}) == 1:
+        return list(made.values())
+    alike = broadcast_states(made, [slot.size for slot in slots])
+    return alike if dtype is None else [np.ascontiguousarray(array) for array in alike]
 
 
 def results_for(shapes: Sequence[tuple[int, ...]], out: Sequence[Array] | None, dtype: DType) -> list[Array]:

@@ -44,10 +44,11 @@ class Call:
 def run(function: Compiled, given: tuple[ArrayLike, ...], call: Call) -> list[Array]:
     """The results, in the order of the function's outputs."""
     dtype, own = np.dtype(function.request.dtype), call.own
-    many = rows_of(given[0]) >= 0 and not own
+    rows = max(map(rows_of, given))
+    many = rows >= 0 and not own
     function.part("batch" if many else "single")  # from now on it is known what goes in and out
     slots = function.inputs[: len(given)]
-    if many and rows_of(given[0]) > AT_ONCE and not all(is_ready(value, dtype) for value in given):
+    if many and rows > AT_ONCE and not all(is_ready(value, dtype) for value in given):
         return _piecewise(function, given, call, dtype)
     states = as_states(function.request.arm, slots, given, dtype)
     batch = states[0].shape[:-1]

@@ -33,11 +33,11 @@ class Kernel:
     """An arm's functions compiled when they are first called. Made by `fa.compile`;
     may be pickled and shared by threads.
 
-    Every method takes one state (n,) or many (B, n), all of one shape. `out` is an array for the result,
-    writeable, C-contiguous and of its shape and dtype (None: a new one); `threads` share a batch (None: one
-    per processor where that is worth it); `parameters` are values of those left open, (P,) for all states or
-    (B, P), or some of them by name (None: the arm's own). NaN or infinity in a state makes everything of that
-    state NaN.
+    Every method takes one state (n,) or many (B, n), broadcast as NumPy does, all arguments but the first
+    also from a number. `out` is an array for the result, writeable, C-contiguous and of its shape and dtype
+    (None: a new one); `threads` share a batch (None: one per processor where that is worth it); `parameters`
+    are values of those left open, (P,) for all states or (B, P), or some of them by name (None: the arm's
+    own). NaN or infinity in a state makes everything of that state NaN.
 
     Args:
         arm: the arm.
@@ -398,8 +398,8 @@ def compile(
         arm: the arm.
         dtype: "float64" or "float32", or NumPy's own.
         device: "cpu".
-        parameters: what is left open, to be given with each call: "link6.mass", "link6", "gravity.z", or
-            "all", as for `fa.generate`.
+        parameters: what is left open, to be given with each call: "link6.mass", "link6", "gravity.z",
+            "joint2.friction", "joint2.motor", "drives", or "all", as for `fa.generate`.
         cpu: "host", this machine's own; code for "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4" or "generic"
             gives the same bits on every machine that runs it. None: as FOREARM_CPU says, else "host".
     """

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError, shorten
-from forearm.values import LARGEST, as_floats
+from forearm.values import LARGEST, as_floats, broadcast_states, is_number
 
 Floats = NDArray[np.float64]
 # R^T R of a rotation may be this far from 1: more than six decimals of R leave. It is then made a rotation.
@@ -34,14 +34,15 @@ def as_coordinates(arm: Arm, q: ArrayLike, name: str = "q") -> Floats:
 
 
 def states_of(arm: Arm, **given: ArrayLike) -> list[Floats]:
-    """The arguments as float64 of one shape, (n,) or (B, n)."""
-    states: list[Floats] = []
+    """The arguments as float64 of one shape, (n,) or (B, n), as NumPy broadcasts them; all but the first may
+    be a number.
+    """
+    states: dict[str, Floats] = {}
     for name, value in given.items():
-        states.append(as_coordinates(arm, value, name))
-        if states[-1].shape != states[0].shape:
-            got = f"{states[-1].shape} beside {states[0].shape}"
-            raise InputError(f"{name}: all arguments must share one shape, got {got}. Nothing is broadcast.")
-    return states
+        if states and (is_number(value) or (isinstance(value, np.ndarray) and value.ndim == 0)):
+            value = np.full(arm.n, value)
+        states[name] = as_coordinates(arm, value, name)
+    return [np.array(state) for state in broadcast_states(states, [arm.n] * len(states))]
 
 
 def one_state(arm: Arm, what: str, **given: ArrayLike) -> list[Floats]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
-from forearm.drives.joint import depends_on_load, driven, rotor_inertia
+from forearm.drives.joint import depends_on_load, driven, drives_of, rotor_inertia
 from forearm.dynamics.forward import singular
 from forearm.dynamics.states import each_state
 from forearm.errors import ModelError
@@ -43,9 +43,8 @@ class RegroupedArm:
         def one(q: Floats, qd: Floats, qdd: Floats) -> Floats:
             rates = [model.rates(x.tolist()) for x in (q, qd, qdd)]
             torques = recursion.inverse(self.chain, rates[0], rates[1], rates[2])
-            return np.asarray(
-                np.array(model.gathered(driven(arm, torques, None, rates[1])), dtype=float) + rotor * qdd
-            )
+            tau = model.gathered(driven(drives_of(arm), torques, None, rates[1]))
+            return np.asarray(np.array(tau, dtype=float) + rotor * qdd)
 
         return each_state(one, (arm.n,), *states_of(arm, q=q, qd=qd, qdd=qdd))
 
@@ -65,7 +64,7 @@ class RegroupedArm:
 
         def one(q: Floats, qd: Floats, tau: Floats) -> Floats:
             rates = model.rates(qd.tolist())
-            right = tau - np.array(model.gathered(driven(arm, [0.0] * len(rates), None, rates)))
+            right = tau - np.array(model.gathered(driven(drives_of(arm), [0.0] * len(rates), None, rates)))
             try:
                 qdd = composite.forward(self.chain, model.rates(q.tolist()), rates, right.tolist(), rotor)
             except ZeroDivisionError:

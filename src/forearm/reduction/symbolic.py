@@ -11,12 +11,13 @@ from functools import lru_cache
 import numpy as np
 
 from forearm.arm.arm import Arm
+from forearm.drives.parameters import drive_values
 from forearm.errors import NameNotFound, shorten, suggest
 from forearm.model import Model, model_of
 from forearm.portable import matmul, product
 from forearm.reduction.chain import Chain
 from forearm.reduction.frames import chain_of
-from forearm.reduction.geometry import chain_of_table, geometry_values, model_of_table
+from forearm.reduction.geometry import GEOMETRY, chain_of_table, geometry_values, model_of_table
 from forearm.reduction.inertial import (
     Value,
     body_moments,
@@ -43,12 +44,17 @@ def parameter_values(arm: Arm) -> dict[str, float]:
 
 def chosen_parameters(arm: Arm, asked: Iterable[str]) -> dict[str, float]:
     """The parameters asked for, in the arm's order: full names, or a whole "link2", "link2.com",
-    "joint2", "gravity", "all".
+    "joint2", "gravity", "all"; "joint2.friction", "joint2.motor" and "drives" of every joint.
+
+    What drives add is in "all" no more than in "joint2", which is its geometry.
     """
-    known = parameter_values(arm)
+    body, drives = parameter_values(arm), drive_values(arm)
+    known = body | drives
     wanted: set[str] = set()
     for name in asked:
-        found = [k for k in known if k == name or k.startswith(f"{name}.") or name == "all"]
+        found = {"all": [*body], "drives": [*drives]}.get(name) or [
+            k for k in known if k == name or (k.startswith(f"{name}.") and (k in body or "." in name))
+        ]
         if not found:
             raise NameNotFound(
                 f"parameters: there is no {shorten(name)} in {arm.name!r}; {_why(arm, name, known)}"
@@ -58,16 +64,24 @@ def chosen_parameters(arm: Arm, asked: Iterable[str]) -> dict[str, float]:
 
 
 def _why(arm: Arm, name: str, known: dict[str, float]) -> str:
-    owner = name.split(".")[0]
+    owner, part = name.split(".")[0], name.partition(".")[2].split(".")[0]
     owners = sorted({k.split(".")[0] for k in known})
+    joints = {joint.name for joint in arm.tree}
     if owner in {link.name for link in arm.links} - set(owners):
         return "that link cannot move, so nothing depends on it."
-    if owner in {joint.name for joint in arm.tree} - set(owners):
+    if name == "drives":
+        return "no joint has friction or a motor; arm.with_drives gives it some."
+    if owner in joints and part in ("friction", "motor") and not any(f"{owner}.{part}." in k for k in known):
+        return f"the joint has no {part}; arm.with_drives gives it one."
+    if owner in joints and part in ("", *GEOMETRY) and f"{owner}.a" not in known:
         return (
             "geometry can stay symbols only where a serial arm of turning joints is one "
             "Denavit-Hartenberg table."
         )
-    forms = "LINK.mass, LINK.com.x, LINK.inertia.xx, JOINT.alpha, a whole LINK or JOINT, gravity.z, or all"
+    forms = (
+        "LINK.mass, LINK.com.x, LINK.inertia.xx, JOINT.alpha, a whole LINK or JOINT, gravity.z, or all; "
+        "JOINT.friction.viscous, JOINT.motor.gear_ratio, JOINT.friction, JOINT.motor, or drives"
+    )
     return f"a parameter is {forms}; {suggest(name, [*known, *owners])}"
 
 
@@ -116,7 +130,8 @@ def best_plan_for(arm: Arm, chosen: dict[str, float]) -> ReductionPlan:
     """The plan for an arm some of whose parameters stay symbols, found with generic
     numbers in their place.
     """
-    return _best_plan_for(arm, tuple(chosen.items())) if chosen else best_plan(chain_of(model_of(arm)))
+    moving = tuple(item for item in chosen.items() if item[0] in parameter_values(arm))
+    return _best_plan_for(arm, moving) if moving else best_plan(chain_of(model_of(arm)))
 
 
 @lru_cache(maxsize=64)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from forearm.codegen.languages import c_family
 from forearm.codegen.languages.describing import title
 from forearm.codegen.languages.language import Language
 from forearm.codegen.languages.naming import legal
 from forearm.codegen.program import Program
-from forearm.codegen.text import Dialect, call, functions, number, tables
+from forearm.codegen.text import Dialect, call, functions, tables
 
 SIGN = """\
 static double sign_of(double x)
@@ -35,7 +37,8 @@ static double look_up(const double *table, int breaks, int order, double x)
         value = value * (x - piece[0]) + piece[i];
     return value;
 }
-""".splitlines()
+"""
+OWN = ("sign", "look_up")  # functions that the file defines
 
 
 def write(program: Program) -> tuple[str, str]:
@@ -47,11 +50,11 @@ def write(program: Program) -> tuple[str, str]:
 def header(program: Program) -> str:
     """Declarations with all that a caller must know."""
     guard = f"{program.name.upper()}_H"
-    about = c_family.description(program, "all double, float64 arithmetic throughout")
+    about = c_family.description(program, arithmetic(program))
     lines = [*c_family.comment(about), f"#ifndef {guard}", f"#define {guard}", ""]
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
     lines += [
-        *c_family.declarations(program, "double"),
+        *c_family.declarations(program, program.scalar),
         "",
         "#ifdef __cplusplus",
         "}",
@@ -62,26 +65,48 @@ def header(program: Program) -> str:
     return "\n".join(lines) + "\n"
 
 
+def arithmetic(program: Program) -> str:
+    """What a caller is told of the numbers."""
+    bits = 32 if program.single else 64
+    return f"all {program.scalar}, float{bits} arithmetic throughout"
+
+
 def source(program: Program) -> str:
     """The definitions."""
+    scalar = program.scalar
     lines = c_family.comment([title(program), f"{program.name}.h has arguments, units and an example."])
     lines += [f'#include "{program.name}.h"', "", "#include <math.h>", ""]
     statements = (*program.prepare, *program.statements)
     if "sign" in functions(statements):
-        lines.append(SIGN)
+        lines.append(_of_scalar(SIGN, scalar))
     named = tables(statements)
-    lines += [*c_family.comment(c_family.LAYOUT), *LOOK_UP, ""] if named else []
+    lines += (
+        [*c_family.comment(c_family.LAYOUT), *_of_scalar(LOOK_UP, scalar).splitlines(), ""] if named else []
+    )
     for table, name in named.items():
-        lines += [*c_family.constant_array(name, table), ""]
-    # C's own abs is for whole numbers
+        lines += [*c_family.constant_array(name, table, scalar=scalar), ""]
     dialect = Dialect(
-        number,
+        lambda value: c_family.literal(value, scalar),
         c_family.entry,
-        lambda name, argument: call("fabs" if name == "abs" else name, argument),
+        lambda name, argument: call(_called(name, scalar), argument),
         c_family.choice,
         named,
     )
-    return "\n".join([*lines, *c_family.definitions(program, dialect, "double")]) + "\n"
+    return "\n".join([*lines, *c_family.definitions(program, dialect, scalar)]) + "\n"
+
+
+def _called(name: str, scalar: str) -> str:
+    """What math.h calls a function of this scalar; C's own abs is for whole numbers."""
+    if name in OWN:
+        return name
+    return ("fabs" if name == "abs" else name) + ("f" if scalar == "float" else "")
+
+
+def _of_scalar(text: str, scalar: str) -> str:
+    """The text of a function over double, over the scalar."""
+    if scalar == "double":
+        return text
+    return re.sub(r"\b\d+\.\d+\b", r"\g<0>f", text.replace("double", scalar))
 
 
 LANGUAGE = Language("c", "c", "h", write)

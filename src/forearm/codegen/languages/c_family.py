@@ -31,10 +31,15 @@ def choice(a: str, b: str, x: str, y: str) -> str:
     return f"({a} < {b} ? {x} : {y})"
 
 
-def constant_array(name: str, table: LookupTable, indent: str = "") -> list[str]:
+def constant_array(name: str, table: LookupTable, indent: str = "", scalar: str = "double") -> list[str]:
     """The definition of a table."""
-    numbers = ", ".join(map(number, table.numbers))
-    return folded(f"static const double {name}[] = {{{numbers}}};", indent)
+    numbers = ", ".join(literal(value, scalar) for value in table.numbers)
+    return folded(f"static const {scalar} {name}[] = {{{numbers}}};", indent)
+
+
+def literal(value: float, scalar: str) -> str:
+    """A number of the scalar: 0.5, or 0.5f."""
+    return f"{number(value)}f" if scalar == "float" else number(value)
 
 
 def comment(lines: Iterable[str]) -> list[str]:
@@ -57,13 +62,14 @@ def description(program: Program, arithmetic: str) -> list[str]:
 
 
 def _example(program: Program) -> list[str]:
-    lines = [f"double {_array(a)} = {{0}};" for a in program.inputs] + [
-        f"double {_array(a)};" for a in program.outputs
+    scalar = program.scalar
+    lines = [f"{scalar} {_array(a)} = {{0}};" for a in program.inputs] + [
+        f"{scalar} {_array(a)};" for a in program.outputs
     ]
     if program.parameters:
-        values = ", ".join(map(number, program.defaults))
+        values = ", ".join(literal(value, scalar) for value in program.defaults)
         lines.append(
-            f"double {_array(describing.parameters(program))} = {{{values}}}, "
+            f"{scalar} {_array(describing.parameters(program))} = {{{values}}}, "
             f"{_array(describing.kept(program))};"
         )
         lines.append(f"{program.name}_prepare(p, k);")

@@ -1,4 +1,4 @@
-"""Fortran 2008: one module with a pure subroutine, real64 throughout."""
+"""Fortran 2008: one module with a pure subroutine, real64 throughout, or real32."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SIGN = """
         sign_of = x
         if (x > 0.0_dp) sign_of = 1.0_dp
         if (x < 0.0_dp) sign_of = -1.0_dp
-    end function sign_of""".splitlines()
+    end function sign_of"""
 LOOK_UP = """
     ! The value of a table at x. It holds its breaks, in order; then, for what lies before the first and
     ! from each of them on, where the piece begins and the coefficients of a polynomial, the highest power
@@ -60,7 +60,7 @@ LOOK_UP = """
         do i = 2, order
             look_up = look_up * (x - table(piece)) + table(piece + i)
         end do
-    end function look_up""".splitlines()
+    end function look_up"""
 
 
 def write(program: Program) -> tuple[str, str]:
@@ -68,29 +68,29 @@ def write(program: Program) -> tuple[str, str]:
     program = legal(program, LONGEST_IN_FORTRAN)
     name, given = program.name, describing.given(program)
     p, k = describing.parameters(program), describing.kept(program)
+    kind, real = ("sp", "real32") if program.single else ("dp", "real64")
     about = describing.full_description(
-        program, "all real(dp), which is real64", _array, _parameter, _example(program)
+        program, f"all real({kind}), which is {real}", _array, _parameter, _example(program, kind, real)
     )
     public = [name, *([f"{name}_prepare"] if program.parameters else [])]
     lines = [
         *_comment(about),
         f"module {name}_module",
-        "    use, intrinsic :: iso_fortran_env, only: dp => real64",
+        f"    use, intrinsic :: iso_fortran_env, only: {kind} => {real}",
     ]
     if "rint" in functions((*program.prepare, *program.statements)):
         lines += ["    use, intrinsic :: ieee_arithmetic, only: ieee_rint"]
     lines += ["    implicit none", "    private", f"    public :: {', '.join(public)}", ""]
     named = tables((*program.prepare, *program.statements))
     for table, called in named.items():
-        numbers = [_number(value) for value in table.numbers]
-        lines += _array_of(called, numbers)
+        lines += _array_of(called, [_number(value, kind) for value in table.numbers], kind)
     lines += ["contains"]
     if program.parameters:
-        lines += _subroutine(f"{name}_prepare", (p,), (k,), program.prepare, named)
-    lines += _subroutine(name, given, program.outputs, program.statements, named)
+        lines += _subroutine(f"{name}_prepare", (p,), (k,), program.prepare, named, kind)
+    lines += _subroutine(name, given, program.outputs, program.statements, named, kind)
     if "sign" in functions((*program.prepare, *program.statements)):
-        lines += SIGN
-    lines += LOOK_UP if named else []
+        lines += SIGN.replace("dp", kind).splitlines()
+    lines += LOOK_UP.replace("dp", kind).splitlines() if named else []
     return "\n".join([*lines, "", f"end module {name}_module"]) + "\n", ""
 
 
@@ -100,55 +100,58 @@ def _subroutine(
     made: tuple[Argument, ...],
     statements: tuple[Statement, ...],
     named: Mapping[LookupTable, str],
+    kind: str,
 ) -> list[str]:
     known = describing.shapes(*taken, *made)
     names = ", ".join(a.name for a in (*taken, *made))
     lines = ["", *_folded(f"pure subroutine {name}({names})", 1)]
-    lines += [f"        real(dp), intent(in) :: {_array(a)}" for a in taken]
-    lines += [f"        real(dp), intent(out) :: {_array(a)}" for a in made]
+    lines += [f"        real({kind}), intent(in) :: {_array(a)}" for a in taken]
+    lines += [f"        real({kind}), intent(out) :: {_array(a)}" for a in made]
     counters = dict.fromkeys(s.target.name for s in statements if s.role == REPEAT)
     own = dict.fromkeys(s.target.name for s in statements if s.target.index is None)
-    lines += _declared(name for name in own if name not in counters)
+    lines += _declared((name for name in own if name not in counters), kind)
     lines += [f"        integer :: {name}" for name in counters]
-    lines += [*_idle(taken, made, statements), "", *_body(statements, known, named)]
+    lines += [*_idle(taken, made, statements, kind), "", *_body(statements, known, named, kind)]
     return [*lines, f"    end subroutine {name}"]
 
 
 def _idle(
-    taken: tuple[Argument, ...], made: tuple[Argument, ...], statements: tuple[Statement, ...]
+    taken: tuple[Argument, ...], made: tuple[Argument, ...], statements: tuple[Statement, ...], kind: str
 ) -> list[str]:
     """Arguments on which nothing depends are named once, and those of no entries set, as compilers ask."""
     used, filled = read(statements), {s.target.name for s in statements}
     unused = [a.name for a in taken if a.name not in used]
     pairs = ", ".join(f"unused_{i} => {name}" for i, name in enumerate(unused, 1))
     lines = ["", *_folded(f"associate ({pairs})", 2), "        end associate"] if unused else []
-    return lines + [f"        {a.name} = 0.0_dp" for a in made if a.name not in filled]
+    return lines + [f"        {a.name} = 0.0_{kind}" for a in made if a.name not in filled]
 
 
-def _declared(names: Iterable[str]) -> list[str]:
+def _declared(names: Iterable[str], kind: str) -> list[str]:
     """Declarations in as many statements as lines, since continuation lines are limited."""
     lines: list[str] = []
     for name in names:
         if lines and len(lines[-1]) + 2 + len(name) <= CODE_WIDTH:
             lines[-1] += f", {name}"
         else:
-            lines.append(f"        real(dp) :: {name}")
+            lines.append(f"        real({kind}) :: {name}")
     return lines
 
 
-def _array_of(name: str, numbers: list[str]) -> list[str]:
+def _array_of(name: str, numbers: list[str], kind: str) -> list[str]:
     """A constant array; long ones in several statements, since continuation lines are limited."""
     parts = [numbers[k : k + ROW] for k in range(0, len(numbers), ROW)]
     names = [f"{name}_{k}" for k in range(1, len(parts) + 1)] if len(parts) > 1 else [name]
     lines: list[str] = []
     for part, own in zip(parts, names, strict=True):
-        lines += _folded(f"real(dp), parameter :: {own}({len(part)}) = [{', '.join(part)}]", 1)
+        lines += _folded(f"real({kind}), parameter :: {own}({len(part)}) = [{', '.join(part)}]", 1)
     if len(parts) > 1:
-        lines += _folded(f"real(dp), parameter :: {name}({len(numbers)}) = [{', '.join(names)}]", 1)
+        lines += _folded(f"real({kind}), parameter :: {name}({len(numbers)}) = [{', '.join(names)}]", 1)
     return [*lines, ""]
 
 
-def _body(statements: tuple[Statement, ...], known: Shapes, named: Mapping[LookupTable, str]) -> list[str]:
+def _body(
+    statements: tuple[Statement, ...], known: Shapes, named: Mapping[LookupTable, str], kind: str
+) -> list[str]:
     def entry(ref: Ref) -> str:
         places = ", ".join(str(i + 1) for i in describing.subscripts(ref, known))
         return f"{ref.name}({places})" if places else ref.name
@@ -162,12 +165,18 @@ def _body(statements: tuple[Statement, ...], known: Shapes, named: Mapping[Looku
         value = expression(statement.value, dialect)
         return _folded(f"if (.not. ({value})) exit" if statement.role == WHILE else f"{name} = {value}", 2)
 
-    dialect = Dialect(_number, entry, _call, lambda a, b, x, y: f"merge({x}, {y}, {a} < {b})", named)
+    dialect = Dialect(
+        lambda value: _number(value, kind),
+        entry,
+        _call,
+        lambda a, b, x, y: f"merge({x}, {y}, {a} < {b})",
+        named,
+    )
     return sectioned(statements, lambda section: f"        ! {section}", written)
 
 
-def _number(value: float) -> str:
-    return f"{number(value)}_dp"
+def _number(value: float, kind: str) -> str:
+    return f"{number(value)}_{kind}"
 
 
 def _call(name: str, argument: str) -> str:
@@ -191,14 +200,15 @@ def _folded(line: str, depth: int, width: int = CODE_WIDTH) -> list[str]:
     return folded(line, "    " * depth, " &", width)
 
 
-def _example(program: Program) -> list[str]:
+def _example(program: Program, kind: str, real: str) -> list[str]:
     p, k = describing.parameters(program), describing.kept(program)
-    lines = [f"use {program.name}_module", "use, intrinsic :: iso_fortran_env, only: dp => real64"]
-    lines += [f"real(dp) :: {_array(a)}" for a in (*program.inputs, *program.outputs)]
-    lines += [f"real(dp) :: {_array(p)}, {_array(k)}"] if program.parameters else []
+    lines = [f"use {program.name}_module", f"use, intrinsic :: iso_fortran_env, only: {kind} => {real}"]
+    lines += [f"real({kind}) :: {_array(a)}" for a in (*program.inputs, *program.outputs)]
+    lines += [f"real({kind}) :: {_array(p)}, {_array(k)}"] if program.parameters else []
     lines += [f"{a.name} = 0" for a in program.inputs]
     if program.parameters:
-        lines += [f"p = [{', '.join(map(_number, program.defaults))}]", f"call {program.name}_prepare(p, k)"]
+        values = ", ".join(_number(value, kind) for value in program.defaults)
+        lines += [f"p = [{values}]", f"call {program.name}_prepare(p, k)"]
     names = ", ".join(a.name for a in (*describing.given(program), *program.outputs))
     return [
         piece

@@ -94,12 +94,12 @@ class TracedModel:
         refuse_tree(t.model, "own-link-only")
         states = (t.model.coordinates(t.q), t.model.rates(qd), t.model.rates(qdd))
         own = [inverse(_alone(t.plain, i), *states, silent)[i] for i in range(t.arm.n)]
-        return np.array([x + a * J for x, a, J in zip(own, qdd, t.rotor.tolist(), strict=True)], dtype=object)
+        return np.array([x + a * J for x, a, J in zip(own, qdd, t.rotor, strict=True)], dtype=object)
 
     def _friction(self, qd: list[Scalar], ways: list[Scalar]) -> Vector:
         """At the freedoms."""
         t, rates = self.tracing, self.tracing.model.rates(qd)
-        torques = driven(t.arm, [0.0] * len(rates), None, rates, ways)
+        torques = driven(t.drives, [0.0] * len(rates), None, rates, ways)
         return np.array(t.model.gathered(torques), dtype=object)
 
 

@@ -1,0 +1,38 @@
+"""Errors of the package in the words of the prompt: options where Python has functions and arguments."""
+
+from __future__ import annotations
+
+import re
+
+# What a message says, as a pattern, and what it says at the prompt. A function's name at the start is the
+# command itself, so it goes.
+WORDS = (
+    (r"^load: ", "ARM: "),
+    (r"^lock: ", "--lock: "),
+    (r"^parameters: ", "--parameter: "),
+    (r"^controllers: ", "--only: "),
+    (r"^(?:\w+: )?there is no language ", "--lang: there is no language "),
+    (r"^(?:\w+: )?there is no (function|formulation|method) ", r"--\1: there is no \1 "),
+    (r"^generate: dtype float32 ", "--dtype: float32 "),
+    (r"^simulate: ('\w+' is for arms without friction)", r"--method: \1"),
+    (r"^simulate: ('\w+' is for undriven arms), got (\w+)\. Leave it out", r"--method: \1; leave --\2 out"),
+    (r"^(?:generate|simulate|forward|inverse|count|plan|check|compile|run): ", ""),
+    (r"^arm '([^']*)': voltages need ", r"--voltage: \1 needs "),
+    (
+        r"\(acceleration= of fa\.Request, \[limits\] of a request file, --acceleration of forearm plan\)",
+        "with --acceleration, or under [limits] of a request file",
+    ),
+    (r"\bfa\.kinematics\.inverse_numeric works for any arm", "'forearm kinematics --numeric' is for any arm"),
+    (r"\bfa\.kinematics\.inverse\b", "'forearm kinematics --pose'"),
+    (r"\bfa\.checking\.check\(arm\)", "'forearm check'"),
+    (r"\. Take arm\.rigid\(\), or method ('\w+' or '\w+')", r". Add --rigid, or take \1"),
+    (r"\btake arm\.rigid\(\)", "add --rigid"),
+    (r"; arm\.with_drives gives it (one|some)\.", r"; write \1 into the arm file."),
+)
+
+
+def at_the_prompt(text: str) -> str:
+    """A message with options in the place of what Python calls them."""
+    for pattern, words in WORDS:
+        text = re.sub(pattern, words, text)
+    return text

@@ -1,0 +1,70 @@
+"""Figures of drives that stay symbols, by name: "joint2.friction.viscous", "joint2.motor.rotor_inertia"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from forearm.arm.arm import Arm
+from forearm.arm.drive import Friction, Motor
+from forearm.drives.friction import FrictionLaw
+from forearm.drives.joint import Drive, drives_of
+from forearm.symbols.scalars import Scalar
+
+DIRECTIONS = ("positive", "negative")
+MOTOR = ("gear_ratio", "rotor_inertia")  # what torques depend on
+
+
+def drive_values(arm: Arm) -> dict[str, float]:
+    """Every figure of friction and motors that may stay a symbol, with its value, by joint.
+
+    Which there are is the structure: a joint without friction has none, one without `static` no Stribeck
+    curve.
+    """
+    values: dict[str, float] = {}
+    for body in arm.moving.bodies:
+        joint = body.joint
+        if joint.friction is not None:
+            values |= {
+                f"{joint.name}.friction.{key}": x for key, x in _friction_values(joint.friction).items()
+            }
+        if joint.motor is not None:
+            values |= {f"{joint.name}.motor.{key}": getattr(joint.motor, key) for key in MOTOR}
+    return values
+
+
+def _friction_values(friction: Friction) -> dict[str, float]:
+    values = {"viscous": friction.viscous}
+    values |= {f"coulomb.{way}": x for way, x in zip(DIRECTIONS, friction.coulomb, strict=True)}
+    if friction.static is not None and friction.stribeck_speed is not None:
+        values |= {f"static.{way}": x for way, x in zip(DIRECTIONS, friction.static, strict=True)}
+        values["stribeck_speed"] = friction.stribeck_speed
+    return values
+
+
+def drives_over(arm: Arm, symbols: Mapping[str, Scalar]) -> tuple[Drive, ...]:
+    """The arm's drives with symbols in the place of the figures that they are named after."""
+    return tuple(
+        _over(drive, body.joint.name, body.joint.motor, symbols)
+        for drive, body in zip(drives_of(arm), arm.moving.bodies, strict=True)
+    )
+
+
+def _over(drive: Drive, joint: str, motor: Motor | None, symbols: Mapping[str, Scalar]) -> Drive:
+    if not any(name.startswith((f"{joint}.friction.", f"{joint}.motor.")) for name in symbols):
+        return drive
+    if isinstance(drive.friction, Friction):
+        drive = replace(drive, friction=_law(drive.friction, f"{joint}.friction", symbols))
+    if motor is not None:
+        N, J = (symbols.get(f"{joint}.motor.{key}", getattr(motor, key)) for key in MOTOR)
+        drive = replace(drive, ratio=abs(N), rotor=N * N * J)
+    return drive
+
+
+def _law(friction: Friction, name: str, symbols: Mapping[str, Scalar]) -> FrictionLaw:
+    values = {key: symbols.get(f"{name}.{key}", x) for key, x in _friction_values(friction).items()}
+    coulomb, static = (
+        tuple(values[f"{kind}.{way}"] for way in DIRECTIONS) if f"{kind}.positive" in values else None
+        for kind in ("coulomb", "static")
+    )
+    return FrictionLaw(friction.side, values["viscous"], coulomb, static, values.get("stribeck_speed"))

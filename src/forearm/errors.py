@@ -50,6 +50,10 @@ class IgnoredWarning(ForearmWarning):
     """Content of a file that was ignored."""
 
 
+class RepairWarning(ForearmWarning):
+    """Content of a file that no arm can have, and what was taken in its place."""
+
+
 class LossWarning(ForearmWarning):
     """Something of the arm that the format written to cannot say."""
 

@@ -7,7 +7,7 @@ from forearm.checking.balancing import Balance, balance, gravity_findings
 from forearm.checking.drives import drive_findings
 from forearm.checking.finding import Finding
 from forearm.checking.limits import limit_findings
-from forearm.checking.links import inertia_without_mass, mass_without_inertia, triangle_violations
+from forearm.checking.links import inertia_without_mass, mass_without_inertia, no_mass, triangle_violations
 from forearm.checking.magnitudes import magnitude_findings
 from forearm.checking.structure import structure_findings
 
@@ -19,6 +19,7 @@ def check(arm: Arm, cost: Balance | None = None) -> tuple[Finding, ...]:
     return (
         *triangle_violations(arm),
         *inertia_without_mass(arm),
+        *no_mass(arm),
         *mass_without_inertia(arm),
         *magnitude_findings(arm),
         *structure_findings(arm),

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from forearm.cli.command import ARM_HELP, Command, add_hand, add_json, add_rigid, show_json
-from forearm.cli.loading import load
+from forearm.cli.loading import add_reading, load, reading_of
 from forearm.cli.numbers import plain_float
 from forearm.cli.outputs import check_output, tell_written
 from forearm.errors import InputError, shorten
@@ -16,6 +16,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="IN", help=ARM_HELP)
     parser.add_argument("target", metavar="OUT", help="file to write, ending in .toml or .urdf")
     add_hand(parser)
+    add_reading(parser)
     add_rigid(parser)
     parser.add_argument(
         "--lock",
@@ -30,7 +31,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(given: argparse.Namespace) -> int:
     target = Path(given.target)
     check_output("OUT", given.target, (".toml", ".urdf"))
-    arm = load(given.source, hand=given.hand)
+    arm = load(given.source, hand=given.hand, **reading_of(given))
     arm = arm.rigid() if given.rigid else arm
     locked = [_locked(text) for text in given.lock]
     if len(dict(locked)) < len(locked):

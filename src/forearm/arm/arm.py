@@ -208,6 +208,14 @@ class Arm:
 
         return with_payload(self, mass, com, inertia, longest)
 
+    def snap_angles(self, tolerance: float = 1e-4) -> Arm:
+        """The arm with exact multiples of 45 degrees where its joints have angles within `tolerance` (rad) of
+        them, such as 1.5708: fewer operations. `arm.snap.rounded_angles` lists them.
+        """
+        from forearm.arm.snap import snap_angles
+
+        return snap_angles(self, tolerance)
+
     def base_parameters(self) -> BaseParameters:
         """The combinations of inertial parameters that joint torques can tell apart, with labels."""
         from forearm.reduction.base import base_parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from forearm.arm.arm import Arm
+from forearm.checking.angles import angle_findings
 from forearm.checking.balancing import Balance, balance, gravity_findings
 from forearm.checking.drives import drive_findings
 from forearm.checking.finding import Finding
@@ -22,6 +23,7 @@ def check(arm: Arm, cost: Balance | None = None) -> tuple[Finding, ...]:
         *no_mass(arm),
         *mass_without_inertia(arm),
         *magnitude_findings(arm),
+        *angle_findings(arm),
         *structure_findings(arm),
         *limit_findings(arm),
         *drive_findings(arm),

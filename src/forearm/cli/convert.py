@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from forearm.cli.command import ARM_HELP, Command, add_hand, add_json, add_rigid, show_json
+from forearm.arm.snap import rounded_angles
+from forearm.cli.command import ARM_HELP, Command, add_hand, add_json, add_rigid, show_json, width
 from forearm.cli.loading import add_reading, load, reading_of
 from forearm.cli.numbers import plain_float
 from forearm.cli.outputs import check_output, tell_written
 from forearm.errors import InputError, shorten
+from forearm.tables import filled
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +27,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="JOINT=Q",
         help="hold a joint at Q, rad (m); may be repeated",
     )
+    parser.add_argument(
+        "--snap-angles",
+        action="store_true",
+        help="exact multiples of 45 degrees for angles within 1e-4 rad of them, such as 1.5708",
+    )
     add_json(parser)
 
 
@@ -39,14 +46,21 @@ def _run(given: argparse.Namespace) -> int:
             f"--lock: a joint is held at two positions: {', '.join(given.lock)}; name each once."
         )
     arm = arm.lock(dict(locked)) if locked else arm
+    snapped = rounded_angles(arm) if given.snap_angles else ()
+    arm = arm.snap_angles() if snapped else arm
     if target.suffix.lower() == ".toml":
         arm.save(target)
     else:
         arm.to_urdf(target)
     if given.json:
-        show_json({"name": arm.name, "n": arm.n, "written": str(target)})
+        show_json(
+            {"name": arm.name, "n": arm.n, "written": str(target), "snapped": [vars(a) for a in snapped]}
+        )
     else:
         print(f"{arm.name}: {arm.n} joints, {len(arm.links)} links")
+        if given.snap_angles:
+            changes = ", ".join(f"{angle} -> {angle.exact:.9g}" for angle in snapped)
+            print(filled(f"Angles made exact: {changes or 'none'}", width()))
         tell_written([target])
     return 0
 

@@ -78,7 +78,9 @@ def located(where: str, file: str | None = None) -> Iterator[None]:
             raise
         start, _, last = where.rpartition(", ")
         named = start and str(error).startswith((f"{last}, ", f"{last}: "))
-        raise type(error)(f"{start}, {error}" if named else f"{where}: {error}") from error
+        text = f"{start}, {error}" if named else f"{where}: {error}"
+        # Without its cause, which a traceback would show as the same reason once more.
+        raise type(error)(text).with_traceback(error.__traceback__) from None
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

@@ -4,6 +4,7 @@ where that is asked for.
 
 from __future__ import annotations
 
+import traceback
 import warnings
 from pathlib import Path
 
@@ -189,6 +190,14 @@ def test_arm_without_mass_says_so_once(tmp_path: Path) -> None:
         "shapes then have."
     ]
     assert next(f.code for f in fa.checking.check(arm)) == "no-mass"
+
+
+def test_reason_stands_once_in_a_traceback() -> None:
+    for blocks in ([link("b", WRONG)], [link("b", '<mass value="-2"/>')]):
+        with pytest.raises(ModelError) as caught:
+            told(link("a"), *blocks, joint("j", "a", "b"))
+        shown = "".join(traceback.format_exception(caught.value)).splitlines()
+        assert len([line for line in shown if line.startswith("forearm.errors.ModelError: ")]) == 1
 
 
 @pytest.mark.filterwarnings("error")

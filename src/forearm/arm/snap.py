@@ -74,10 +74,16 @@ def _axis(place: DH | Frame) -> dict[str, float]:
     return {f"axis {letter}": float(value) for letter, value in zip("xyz", place.axis, strict=True)}
 
 
+def _snapped_table(place: DH, exact: dict[str, float]) -> DH:
+    return dataclasses.replace(
+        place, alpha=exact.get("alpha", place.alpha), theta=exact.get("theta", place.theta)
+    )
+
+
 def _snapped(joint: Joint, exact: dict[str, float]) -> Joint:
     place = joint.placement
     if isinstance(place, DH):
-        return dataclasses.replace(joint, placement=dataclasses.replace(place, **exact))
+        return dataclasses.replace(joint, placement=_snapped_table(place, exact))
     rpy = [exact.get(what, given) for what, given in _angles(place).items()]
     axis = [exact.get(what, given) for what, given in _axis(place).items()]
     return dataclasses.replace(joint, placement=Frame(xyz=place.xyz, rpy=np.array(rpy), axis=np.array(axis)))

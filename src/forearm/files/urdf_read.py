@@ -128,7 +128,7 @@ class _Reader:
         except ModelError as error:
             if is_sound:
                 raise
-            raise ModelError(f"{error} With {LENIENT} the nearest inertia of a body is taken.") from error
+            raise ModelError(f"{error} With {LENIENT} the nearest inertia of a body is taken.") from None
 
     def _of_shapes(self, element: Element, where: str) -> MassProperties | None:
         if self.options.density is None:

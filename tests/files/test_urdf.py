@@ -298,7 +298,6 @@ def one_mimic(attributes: str, leader: str = "continuous") -> Joint:
 @pytest.mark.parametrize(
     ("attributes", "leader", "message"),
     [
-        ('joint="j"', "fixed", "arm.urdf: joint 'k' mimics joint 'j', which is fixed."),
         (
             'joint="jj"',
             "continuous",

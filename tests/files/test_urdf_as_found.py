@@ -148,17 +148,62 @@ def test_semidefinite_is_judged_against_the_mass() -> None:
 def test_floating_joint_and_limits_upside_down_are_repaired_on_request() -> None:
     free = "".join(
         [
-            joint("free", "a", "b", "floating"),
-            joint("k", "b", "c", "revolute", '<limit lower="1" upper="-1" effort="1" velocity="1"/>'),
+            joint("j", "a", "b"),
+            joint("free", "b", "c", "floating"),
+            joint("k", "c", "d", "revolute", '<limit lower="1" upper="-1" effort="1" velocity="1"/>'),
         ]
     )
-    arm, said = told(link("a"), link("b", SOUND), link("c", SOUND), free, options=LENIENT)
-    assert [(j.name, j.kind) for j in arm.tree] == [("free", "fixed"), ("k", "revolute")]
+    bodies = [link("a"), "".join(link(name, SOUND) for name in "bcd")]
+    with pytest.raises(ModelError, match=r"^arm\.urdf, line 4, joint 'k', limits: lower must not be above"):
+        told(*bodies, free)
+    with pytest.raises(
+        fa.InputError, match=r"^arm\.urdf, line 4, joint 'free': joints of type 'floating' are"
+    ):
+        told(*bodies, free.replace('"1" upper="-1"', '"-1" upper="1"'))
+    arm, said = told(*bodies, free, options=LENIENT)
+    assert [(j.name, j.kind) for j in arm.tree] == [("j", "revolute"), ("free", "fixed"), ("k", "revolute")]
     assert arm.joint("k").limits == fa.Limits()
     assert said == [
-        "arm.urdf: repaired: joint 'free', line 5: of type floating, taken as fixed; joint 'k', line 5: "
-        "lower limit 1 above upper -1, taken as unlimited."
+        "arm.urdf: repaired: joint 'k', line 4: lower limit 1 above upper -1, taken as unlimited; "
+        "joint 'free', line 4: of type floating, taken as fixed."
     ]
+
+
+def test_floating_base_is_held() -> None:
+    blocks = [link("world"), link("a", SOUND), link("b", SOUND), joint("free", "world", "a", "floating")]
+    arm, said = told(*blocks, joint("j", "a", "b"))
+    assert [j.kind for j in arm.tree] == ["fixed", "revolute"]
+    assert said == ["arm.urdf: repaired: joint 'free', line 5: of type floating, taken as fixed."]
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.7])
+@pytest.mark.parametrize("kind", ["continuous", "prismatic"])
+def test_joint_that_mimics_a_fixed_one_is_held(kind: str, offset: float) -> None:
+    blocks = [
+        link("a"),
+        link("b", SOUND),
+        link("c", SOUND),
+        joint("j", "a", "b"),
+        joint("s", "b", "c", "fixed"),
+    ]
+    inside = '<origin xyz="0.1 0.2 0.3" rpy="0.4 0.5 0.6"/><axis xyz="1 2 3"/><limit lower="-1" upper="1"/>'
+    mimic = f'<mimic joint="s" multiplier="3" offset="{offset}"/>'
+    arm, said = told(*blocks, link("d", SOUND), joint("k", "c", "d", kind, f"{inside}{mimic}"))
+    free, _ = told(*blocks, link("d", SOUND), joint("k", "c", "d", kind, inside))
+    assert [j.name for j in arm.joints] == ["j"]
+    np.testing.assert_allclose(
+        fa.kinematics.forward(arm, [0.3]), fa.kinematics.forward(free, [0.3, offset]), rtol=0, atol=1e-15
+    )
+    assert said == [f"arm.urdf: repaired: joint 'k': mimics 's', which is fixed, held at {offset:g}."]
+
+
+def test_joint_that_mimics_none_is_free_on_request() -> None:
+    blocks = [link("a"), link("b", SOUND), joint("j", "a", "b", inside='<mimic joint="gone"/>')]
+    with pytest.raises(ModelError, match=r"^arm\.urdf: joint 'j' mimics joint 'gone', which is missing; "):
+        told(*blocks)
+    arm, said = told(*blocks, options=LENIENT)
+    assert arm.n == 1
+    assert said == ["arm.urdf: repaired: joint 'j': mimics 'gone', which is missing, taken as free."]
 
 
 def test_many_repairs_are_one_bounded_warning() -> None:

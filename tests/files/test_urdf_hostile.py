@@ -300,12 +300,12 @@ def test_no_tree(blocks: list[str], message: str) -> None:
         ),
         *(
             (
-                joint("j", "a", "b", kind=kind),
+                links("c") + joint("i", "a", "b") + joint("j", "b", "c", kind=kind),
                 f", line 3, joint 'j': joints of type '{kind}' are not supported; write their freedoms as "
                 "prismatic and revolute joints with links of no mass between them, or take them as fixed "
                 "with strict=False (forearm convert --lenient).",
             )
-            for kind in ("floating", "planar")
+            for kind in ("floating", "planar", "spherical")
         ),
     ],
 )

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,26 +13,27 @@ from pathlib import Path
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.arm.drive import Friction, Motor
+from forearm.arm.drive import Friction
 from forearm.arm.joint import Frame, Joint, Kind, Limits, Mimic
 from forearm.arm.link import Link, is_semidefinite, nearest_inertia
 from forearm.arm.tree import MAX_LINKS
-from forearm.errors import ForearmError, InputError, ModelError, RepairWarning, located, shorten, suggest
-from forearm.files.urdf_ignored import Ignored
-from forearm.files.urdf_structure import implied_base, links_at_rest
-from forearm.files.urdf_values import attribute, bound, number, origin, to_float, vector
+from forearm.errors import ForearmError, InputError, ModelError, located, shorten, suggest
+from forearm.files.urdf_report import UrdfReport
+from forearm.files.urdf_structure import held, implied_base, links_at_rest
+from forearm.files.urdf_transmissions import with_transmissions
+from forearm.files.urdf_values import attribute, bound, is_number, number, origin, vector
 from forearm.reading.textfile import read_bytes
 from forearm.reading.xml import Element, parse_xml
 from forearm.spatial import TENSOR, Floats, MassProperties, rotation_rpy, turn_inertia
 
 MAX_URDF_BYTES = 32_000_000
-MAX_REPAIRS_TOLD = 20
 KINDS: dict[str, Kind] = {
     "revolute": "revolute",
     "continuous": "revolute",
     "prismatic": "prismatic",
     "fixed": "fixed",
 }
+UNSUPPORTED = ("floating", "planar", "spherical")  # the last is PyBullet's
 NO_MASS: MassProperties = (0.0, np.zeros(3), np.zeros((3, 3)))
 LENIENT = "strict=False (forearm convert --lenient)"
 
@@ -66,18 +66,20 @@ def arm_from_urdf(
 
         name = f"{name} (expanded)"
         robot = _robot(expand_xacro(data, path, options.packages), name)
-    reader = _Reader(name, options, path.parent)
-    joints = [reader.joint(element) for element in robot.all("joint")]
+    report = UrdfReport(name)
+    reader = _Reader(name, options, path.parent, report)
+    joints = reader.with_leaders([reader.joint(element) for element in robot.all("joint")])
     elements = list(robot.all("link"))
     names = [attribute(e, "name", f"{name}, line {e.line}, <link>") for e in elements]
     implied = implied_base(names, joints)
     still = links_at_rest(names if implied is None else [implied, *names], joints)
+    reader.hold_unsupported(joints, still)
     links = [reader.link(e, link in still) for link, e in zip(names, elements, strict=True)]
     if implied is not None:
-        reader.repairs.append(f"link {implied!r}, which joints name but no <link> defines, is the base")
+        report.repaired(f"link {implied!r}, which joints name but no <link> defines, is the base")
         links.insert(0, Link(name=implied))
-    joints = reader.with_transmissions(robot.all("transmission"), joints)
-    reader.ignored.note(robot)
+    joints = with_transmissions(joints, robot.all("transmission"), report)
+    report.note(robot)
     with located(name):
         arm = Arm(
             name=robot.attributes.get("name", "").strip() or path.stem,
@@ -85,7 +87,7 @@ def arm_from_urdf(
             tree=tuple(joints),
             hand=hand,  # type: ignore[arg-type]
         )
-    reader.warn()
+    report.warn(stacklevel=6)  # whoever called fa.load, seen from there
     return arm
 
 
@@ -101,12 +103,12 @@ def _robot(data: bytes, name: str) -> Element:
 class _Reader:
     """Reads the elements of one file: knows its name for messages, collects what it ignores and repairs."""
 
-    def __init__(self, name: str, options: Options, folder: Path) -> None:
+    def __init__(self, name: str, options: Options, folder: Path, report: UrdfReport) -> None:
         self.name = name
         self.options = options
         self.folder = folder
-        self.ignored = Ignored(name)
-        self.repairs: list[str] = []
+        self.report = report
+        self.unsupported: dict[str, tuple[str, int]] = {}  # joints: the type given, the line
 
     def link(self, element: Element, is_still: bool) -> Link:
         """The link; where it never moves, an inertia that no body has is repaired.
@@ -121,7 +123,7 @@ class _Reader:
         is_sound = mass < 0.0 or is_semidefinite(inertia, mass)
         if not is_sound and (is_still or not self.options.strict):
             given, inertia = inertia, nearest_inertia(inertia)
-            self.repairs.append(_changed_inertia(name, element.line, given, inertia, is_still))
+            self.report.repaired(_changed_inertia(name, element.line, given, inertia, is_still))
         try:
             with located(where):
                 return Link(name=name, mass=mass, com=com, inertia=inertia)
@@ -141,7 +143,7 @@ class _Reader:
             if self.options.strict:
                 raise
             why = str(error).removeprefix(f"{self.name}, ").rstrip(".")
-            self.repairs.append(f"{why}: taken without mass")
+            self.report.repaired(f"{why}: taken without mass")
             return None
 
     def joint(self, element: Element) -> Joint:
@@ -175,15 +177,9 @@ class _Reader:
         given = attribute(element, "type", where)
         if given in KINDS:
             return given
-        if given not in ("floating", "planar"):
+        if given not in UNSUPPORTED:
             raise InputError(f"{where}: unknown type {shorten(given)}; {suggest(given, KINDS)}")
-        if self.options.strict:
-            raise InputError(
-                f"{where}: joints of type {given!r} are not supported; write their freedoms as prismatic and "
-                f"revolute joints with links of no mass between them, or take them as fixed with {LENIENT}."
-            )
-        place = f"joint {shorten(element.attributes['name'])}, line {element.line}"
-        self.repairs.append(f"{place}: of type {given}, taken as fixed")
+        self.unsupported[element.attributes["name"]] = (given, element.line)
         return "fixed"
 
     def _limits(self, element: Element, given: str, where: str) -> Limits:
@@ -194,7 +190,7 @@ class _Reader:
             self._note_limits(limit)
             return Limits()
         if limit is None:
-            self.ignored.count(f"that a {given} joint has no <limit> (taken as unlimited)", element.line)
+            self.report.ignored(f"that a {given} joint has no <limit> (taken as unlimited)", element.line)
             return Limits()
         lower, upper = (bound(limit, key, where, 0.0) for key in ("lower", "upper"))
         assert lower is not None
@@ -206,7 +202,7 @@ class _Reader:
                     f"With {LENIENT} the joint has no limits."
                 )
             place = f"joint {shorten(element.attributes['name'])}, line {element.line}"
-            self.repairs.append(f"{place}: lower limit {lower:g} above upper {upper:g}, taken as unlimited")
+            self.report.repaired(f"{place}: lower limit {lower:g} above upper {upper:g}, taken as unlimited")
             return Limits()
         return Limits(lower, upper)
 
@@ -215,13 +211,13 @@ class _Reader:
         for key in ("lower", "upper"):
             text = "" if limit is None else limit.attributes.get(key, "")
             if limit is not None and text and not _is_no_limit(text):
-                self.ignored.count(f"attribute {key!r} of a continuous joint's <limit>", limit.line)
+                self.report.ignored(f"attribute {key!r} of a continuous joint's <limit>", limit.line)
 
     def _mimic(self, element: Element | None, kind: Kind, where: str) -> Mimic | None:
         if element is None:
             return None
         if kind == "fixed":
-            self.ignored.count("<mimic> of a fixed joint, which stays where it is", element.line)
+            self.report.ignored("<mimic> of a fixed joint, which stays where it is", element.line)
             return None
         return Mimic(
             joint=attribute(element, "joint", where),
@@ -229,57 +225,43 @@ class _Reader:
             offset=number(element, "offset", where, 0.0),
         )
 
-    def with_transmissions(self, elements: Iterable[Element], joints: list[Joint]) -> list[Joint]:
-        """The joints with the reductions of simple transmissions as gear ratios."""
+    def hold_unsupported(self, joints: Iterable[Joint], still: set[str]) -> None:
+        """Joints of a type that an arm has none of were read as fixed: on the base, which is held, or where
+        the caller allows it.
+        """
+        for joint in joints:
+            given, line = self.unsupported.get(joint.name, ("", 0))
+            if given and self.options.strict and joint.parent not in still:
+                raise InputError(
+                    f"{self.name}, line {line}, joint {shorten(joint.name)}: joints of type {given!r} are "
+                    "not supported; write their freedoms as prismatic and revolute joints with links of no "
+                    f"mass between them, or take them as fixed with {LENIENT}."
+                )
+            if given:
+                self.report.repaired(
+                    f"joint {shorten(joint.name)}, line {line}: of type {given}, taken as fixed"
+                )
+
+    def with_leaders(self, joints: list[Joint]) -> list[Joint]:
+        """The joints; those that follow a fixed one are held where it puts them, and those that follow one
+        that is missing are free where that may be repaired.
+        """
         by_name = {joint.name: joint for joint in joints}
-        geared: dict[str, Joint] = {}
-        for element in elements:
-            name, motor = self.transmission(element, by_name)
-            if motor is not None and name in geared:
-                self.ignored.count("a second <transmission> of a joint", element.line)
-            elif motor is not None:
-                geared[name] = dataclasses.replace(by_name[name], motor=motor)
-        return [geared.get(joint.name, joint) for joint in joints]
-
-    def transmission(self, element: Element, by_name: dict[str, Joint]) -> tuple[str, Motor | None]:
-        """The joint of a simple transmission and its motor; None where it says nothing of one."""
-        name = shorten(element.attributes.get("name", ""))
-        where = f"{self.name}, line {element.line}, transmission {name}"
-        named = [attribute(e, "name", where) for e in element.all("joint")]
-        actuators = list(element.all("actuator"))
-        reductions = [r for e in (element, *actuators) for r in e.all("mechanicalReduction")]
-        inertias = [r for e in actuators for r in e.all("motorInertia")]
-        if len(named) != 1 or len(reductions) > 1 or len(inertias) > 1:
-            self.ignored.count("<transmission> that is not one joint on one actuator", element.line)
-            return "", None
-        joint = by_name.get(named[0])
-        if joint is None:  # files cut out of larger robots keep such; it moves nothing
-            self.ignored.count("<transmission> of a joint that is missing", element.line)
-            return "", None
-        ratio = self._reduction(reductions[0], where) if reductions else 1.0
-        rotor = to_float(inertias[0].text, "<motorInertia>", where) if inertias else 0.0
-        if joint.kind == "fixed" or (ratio == 1.0 and rotor == 0.0):
-            return joint.name, None
-        with located(where):
-            return joint.name, Motor(gear_ratio=ratio, rotor_inertia=rotor)
-
-    def _reduction(self, element: Element, where: str) -> float:
-        """The gear ratio; words that stand in its place, as generators of URDF leave them, say nothing."""
-        text = element.text.strip()
-        if text and text.isascii() and text.replace("_", "").isalpha() and not _is_number(text):
-            self.repairs.append(f"<mechanicalReduction> {shorten(text)}, line {element.line}: taken as 1")
-            return 1.0
-        return to_float(element.text, "<mechanicalReduction>", where)
-
-    def warn(self) -> None:
-        """One warning for all that was repaired, one for all that was ignored."""
-        level = 6  # whoever called fa.load, seen from here
-        if self.repairs:
-            told = self.repairs[:MAX_REPAIRS_TOLD]
-            more = len(self.repairs) - len(told)
-            told += [f"and {more} more"] if more else []
-            warnings.warn(f"{self.name}: repaired: {'; '.join(told)}.", RepairWarning, stacklevel=level)
-        self.ignored.warn(level + 1)
+        made = []
+        for joint in joints:
+            leader = joint.mimic and by_name.get(joint.mimic.joint)
+            if joint.mimic is None or (leader is None and self.options.strict):
+                made.append(joint)
+                continue
+            what = f"joint {shorten(joint.name)}: mimics {shorten(joint.mimic.joint)}"
+            if leader is None:
+                self.report.repaired(f"{what}, which is missing, taken as free")
+                joint = dataclasses.replace(joint, mimic=None)
+            elif leader.kind == "fixed":
+                self.report.repaired(f"{what}, which is fixed, held at {joint.mimic.offset:g}")
+                joint = held(joint, joint.mimic.offset)
+            made.append(joint)
+        return made
 
 
 def _mass_properties(inertial: Element, where: str) -> MassProperties:
@@ -313,17 +295,9 @@ def _finite(value: float | None) -> float | None:
     return None if value is None or value == math.inf else value
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _is_no_limit(text: str) -> bool:
     """Whether an end of a continuous joint's range says nothing: 0, as exporters write, or a turn."""
-    return _is_number(text) and (float(text) == 0.0 or not abs(float(text)) < 6.28)
+    return is_number(text) and (float(text) == 0.0 or not abs(float(text)) < 6.28)
 
 
 def _child(element: Element, tag: str, where: str) -> Element:

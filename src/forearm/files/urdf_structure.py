@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from forearm.arm.joint import Joint
+from forearm.arm.joint import Frame, Joint
 
 
 def implied_base(names: Sequence[str], joints: Sequence[Joint]) -> str | None:
@@ -31,3 +31,9 @@ def links_at_rest(names: Sequence[str], joints: Sequence[Joint]) -> set[str]:
         still.update(fixed)
         stack += fixed
     return still
+
+
+def held(joint: Joint, position: float) -> Joint:
+    """The fixed joint that holds its links as this one does at a position."""
+    place = Frame.from_pose(joint.transform(position)) if position else joint.placement
+    return Joint(name=joint.name, kind="fixed", parent=joint.parent, child=joint.child, placement=place)

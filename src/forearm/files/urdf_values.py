@@ -71,6 +71,15 @@ def to_float(text: str, what: str, where: str) -> float:
     return value
 
 
+def is_number(text: str) -> bool:
+    """Whether a text is a number, finite or not."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _parsed(text: str, what: str, where: str) -> float:
     try:
         if "_" in text or not text.isascii():  # float() takes 1_000 and other digits; XML numbers do not

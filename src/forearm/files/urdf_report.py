@@ -1,13 +1,14 @@
-"""What a URDF holds that an arm has no use for: ordinary content passes, the rest is told in one warning."""
+"""What reading a URDF has to report: what was ignored beside ordinary content, and what was repaired."""
 
 from __future__ import annotations
 
 import warnings
 
-from forearm.errors import IgnoredWarning
+from forearm.errors import IgnoredWarning, RepairWarning
 from forearm.reading.xml import Element
 
 MAX_KINDS_REPORTED = 20
+MAX_REPAIRS_TOLD = 20
 
 # What is read of each element: tag -> (attributes, child elements).
 READ: dict[str, tuple[set[str], set[str]]] = {
@@ -41,17 +42,22 @@ REPEATABLE = {"link", "joint", "transmission", "actuator"}
 TRANSMISSION_JOINT: tuple[set[str], set[str]] = ({"name", "role"}, set())
 
 
-class Ignored:
-    """Kinds of content that a file was read without, each with its count and first line."""
+class UrdfReport:
+    """Kinds of content that a file was read without, each with its count and first line, and the repairs."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.kinds: dict[str, tuple[int, int]] = {}
+        self.repairs: list[str] = []
 
-    def count(self, what: str, line: int) -> None:
+    def ignored(self, what: str, line: int) -> None:
         """One more of a kind."""
         times, first = self.kinds.get(what, (0, line))
         self.kinds[what] = (times + 1, min(first, line))
+
+    def repaired(self, what: str) -> None:
+        """Something that was taken otherwise than written."""
+        self.repairs.append(what)
 
     def note(self, robot: Element) -> None:
         """Count every element and attribute that was not read and is not ordinary, below those that were."""
@@ -60,29 +66,35 @@ class Ignored:
             element, (attributes, tags) = stack.pop()
             for key in element.attributes:
                 if key not in attributes and not key.startswith("xmlns"):
-                    self.count(f"attribute {key!r:.60} of <{element.tag}>", element.line)
+                    self.ignored(f"attribute {key!r:.60} of <{element.tag}>", element.line)
             seen: set[str] = set()
             for child in element.children:
                 if child.tag in seen and child.tag not in REPEATABLE:
-                    self.count(f"a second <{child.tag}> in <{element.tag}>", child.line)
+                    self.ignored(f"a second <{child.tag}> in <{element.tag}>", child.line)
                 elif child.tag in tags:
                     seen.add(child.tag)
                     stack += _inside(element, child)
                 elif child.tag not in ORDINARY.get(element.tag, ()):
-                    self.count(f"<{child.tag:.60}> in <{element.tag}>", child.line)
+                    self.ignored(f"<{child.tag:.60}> in <{element.tag}>", child.line)
 
     def warn(self, stacklevel: int) -> None:
-        """One warning for all of it, in file order."""
-        if not self.kinds:
-            return
+        """One warning for all repairs, one for all that was ignored, in file order."""
+        repairs = _bounded(self.repairs, MAX_REPAIRS_TOLD, "more")
+        if repairs:
+            warnings.warn(f"{self.name}: repaired: {repairs}.", RepairWarning, stacklevel=stacklevel)
         in_file_order = sorted(self.kinds.items(), key=lambda item: item[1][1])
-        said = [
+        kinds = [
             f"{what}{'' if times == 1 else f', {times} times'} (first in line {line})"
-            for what, (times, line) in in_file_order[:MAX_KINDS_REPORTED]
+            for what, (times, line) in in_file_order
         ]
-        more = len(in_file_order) - len(said)
-        said += [f"and {more} more kinds of things"] if more else []
-        warnings.warn(f"{self.name}: ignored {'; '.join(said)}.", IgnoredWarning, stacklevel=stacklevel)
+        ignored = _bounded(kinds, MAX_KINDS_REPORTED, "more kinds of things")
+        if ignored:
+            warnings.warn(f"{self.name}: ignored {ignored}.", IgnoredWarning, stacklevel=stacklevel)
+
+
+def _bounded(told: list[str], most: int, others: str) -> str:
+    more = len(told) - most
+    return "; ".join([*told[:most], *([f"and {more} {others}"] if more > 0 else [])])
 
 
 def _inside(element: Element, child: Element) -> list[tuple[Element, tuple[set[str], set[str]]]]:

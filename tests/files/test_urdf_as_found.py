@@ -197,6 +197,23 @@ def test_joint_that_mimics_a_fixed_one_is_held(kind: str, offset: float) -> None
     assert said == [f"arm.urdf: repaired: joint 'k': mimics 's', which is fixed, held at {offset:g}."]
 
 
+def test_chain_of_mimics_behind_a_fixed_joint_is_held() -> None:
+    arm, said = told(
+        *(link(name, SOUND) for name in "abcde"),
+        joint("i", "a", "b"),
+        joint(
+            "k", "c", "d", "prismatic", '<limit upper="1"/><mimic joint="j" multiplier="-2" offset="0.1"/>'
+        ),
+        joint("s", "d", "e", "fixed"),
+        joint("j", "b", "c", inside='<mimic joint="s" multiplier="3" offset="0.4"/>'),
+    )
+    assert [j.name for j in arm.joints] == ["i"]
+    assert said == [
+        "arm.urdf: repaired: joint 'k': mimics 'j', which is fixed, held at -0.7; joint 'j': mimics 's', "
+        "which is fixed, held at 0.4."
+    ]
+
+
 def test_joint_that_mimics_none_is_free_on_request() -> None:
     blocks = [link("a"), link("b", SOUND), joint("j", "a", "b", inside='<mimic joint="gone"/>')]
     with pytest.raises(ModelError, match=r"^arm\.urdf: joint 'j' mimics joint 'gone', which is missing; "):

@@ -19,7 +19,7 @@ from forearm.arm.link import Link, is_semidefinite, nearest_inertia
 from forearm.arm.tree import MAX_LINKS
 from forearm.errors import ForearmError, InputError, ModelError, located, shorten, suggest
 from forearm.files.urdf_report import UrdfReport
-from forearm.files.urdf_structure import held, implied_base, links_at_rest
+from forearm.files.urdf_structure import held, held_positions, implied_base, links_at_rest
 from forearm.files.urdf_transmissions import with_transmissions
 from forearm.files.urdf_values import attribute, bound, is_number, number, origin, vector
 from forearm.reading.textfile import read_bytes
@@ -246,20 +246,18 @@ class _Reader:
         """The joints; those that follow a fixed one are held where it puts them, and those that follow one
         that is missing are free where that may be repaired.
         """
-        by_name = {joint.name: joint for joint in joints}
+        names, positions = {joint.name for joint in joints}, held_positions(joints)
         made = []
         for joint in joints:
-            leader = joint.mimic and by_name.get(joint.mimic.joint)
-            if joint.mimic is None or (leader is None and self.options.strict):
-                made.append(joint)
-                continue
-            what = f"joint {shorten(joint.name)}: mimics {shorten(joint.mimic.joint)}"
-            if leader is None:
-                self.report.repaired(f"{what}, which is missing, taken as free")
-                joint = dataclasses.replace(joint, mimic=None)
-            elif leader.kind == "fixed":
-                self.report.repaired(f"{what}, which is fixed, held at {joint.mimic.offset:g}")
-                joint = held(joint, joint.mimic.offset)
+            mimic = joint.mimic
+            if mimic is not None:
+                what = f"joint {shorten(joint.name)}: mimics {shorten(mimic.joint)}"
+                if joint.name in positions:
+                    self.report.repaired(f"{what}, which is fixed, held at {positions[joint.name]:g}")
+                    joint = held(joint, positions[joint.name])
+                elif mimic.joint not in names and not self.options.strict:
+                    self.report.repaired(f"{what}, which is missing, taken as free")
+                    joint = dataclasses.replace(joint, mimic=None)
             made.append(joint)
         return made
 

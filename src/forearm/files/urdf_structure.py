@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from forearm.arm.joint import Frame, Joint
+from forearm.arm.joint import Frame, Joint, Mimic
 
 
 def implied_base(names: Sequence[str], joints: Sequence[Joint]) -> str | None:
@@ -31,6 +31,22 @@ def links_at_rest(names: Sequence[str], joints: Sequence[Joint]) -> set[str]:
         still.update(fixed)
         stack += fixed
     return still
+
+
+def held_positions(joints: Sequence[Joint]) -> dict[str, float]:
+    """Where joints stand that follow a fixed one, which stands at 0, or another that does."""
+    followers: dict[str, list[tuple[str, Mimic]]] = {}
+    for joint in joints:
+        if joint.mimic is not None:
+            followers.setdefault(joint.mimic.joint, []).append((joint.name, joint.mimic))
+    stack = [(joint.name, 0.0) for joint in joints if joint.kind == "fixed"]
+    positions: dict[str, float] = {}
+    while stack:
+        leader, position = stack.pop()
+        for name, mimic in followers.pop(leader, []):
+            positions[name] = mimic.multiplier * position + mimic.offset
+            stack.append((name, positions[name]))
+    return positions
 
 
 def held(joint: Joint, position: float) -> Joint:

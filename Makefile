@@ -34,12 +34,13 @@ test-long: $(VENV)/.installed  ## the long sweeps
 test-machines: $(VENV)/.installed  ## the tests in some thirty circumstances (hours), recorded in docs/machines.md; ONLY=NAME for one
 	$(BIN)/python tests/machines.py $(if $(ONLY),--only '$(ONLY)')
 
-test-peers: $(VENV)/.installed  ## Pinocchio live: installs it and 69 robots' URDFs (over 1.2 GB) into .venv-peers and compares
+test-peers: $(VENV)/.installed  ## Pinocchio live: installs it and some 300 robots (over 4 GB) into .venv-peers and compares
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
 	.venv-peers/bin/python tests/record_pinocchio.py .venv-peers/pinocchio.json
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps "example-robot-data>=4"
 	.venv-peers/bin/python tests/compare_robots.py
+	.venv-peers/bin/python tests/compare_robots.py --fetch .venv-peers/robots
 	FOREARM_PINOCCHIO=$(CURDIR)/.venv-peers/pinocchio.json $(BIN)/python -m pytest tests/dynamics/test_pinocchio_recorded.py
 
 check: $(VENV)/.installed  ## format, lint, types, import order and the quick tests

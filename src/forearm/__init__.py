@@ -14,6 +14,7 @@ from forearm.errors import (
     NameNotFound,
     OutOfMemory,
     PartsWarning,
+    RepairWarning,
     StepWarning,
 )
 
@@ -80,6 +81,7 @@ __all__ = [
     "OutOfMemory",
     "PartsWarning",
     "Plan",
+    "RepairWarning",
     "Request",
     "Schedule",
     "Simulation",

@@ -51,6 +51,10 @@ class IgnoredWarning(ForearmWarning):
     """Content of a file that was ignored."""
 
 
+class RepairWarning(ForearmWarning):
+    """Content of a file that no arm can have, and what was taken in its place."""
+
+
 class LossWarning(ForearmWarning):
     """Something of the arm that the format written to cannot say."""
 
@@ -75,7 +79,9 @@ def located(where: str, file: str | None = None) -> Iterator[None]:
             raise
         start, _, last = where.rpartition(", ")
         named = start and str(error).startswith((f"{last}, ", f"{last}: "))
-        raise type(error)(f"{start}, {error}" if named else f"{where}: {error}") from error
+        text = f"{start}, {error}" if named else f"{where}: {error}"
+        # Without its cause, which a traceback would show as the same reason once more.
+        raise type(error)(text).with_traceback(error.__traceback__) from None
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

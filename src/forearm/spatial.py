@@ -16,6 +16,9 @@ from forearm.portable import atan2, cos_sin, matmul, product
 
 Floats = NDArray[np.float64]
 MassProperties = tuple[float, Floats, Floats]  # mass, centre, inertia about it
+# Radians: axes this near to a right angle were meant so, and rounded in a file to nine decimals or more.
+RIGHT_ANGLE = 1e-9
+EXACT = 1e-15  # what sines and cosines leave of a right angle
 # The entries of a symmetric tensor by name, row by row.
 TENSOR = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2), "zz": (2, 2)}
 
@@ -112,6 +115,28 @@ def is_rotation(R: Floats) -> bool:
     """Whether R is orthonormal, to 1e-9, and right-handed."""
     x, y, z = R
     return bool(np.abs(matmul(R, R.T) - np.eye(3)).max() <= 1e-9 and matmul(np.cross(x, y), z) > 0)
+
+
+def squared(R: Floats) -> Floats:
+    """The rotation, exact along every axis that lies within RIGHT_ANGLE of one of the other frame.
+
+    What sines leave of exact right angles stays as it is: R itself where there is nothing else.
+    """
+    made = R
+    for i, k in np.argwhere(np.abs(R) > 0.5):
+        across = max(abs(float(v)) for v in (*np.delete(R[i], k), *np.delete(R[:, k], i)))
+        if EXACT < across < RIGHT_ANGLE:
+            made = made.copy() if made is R else made
+            made[i], made[:, k] = 0.0, 0.0
+            made[i, k] = math.copysign(1.0, R[i, k])
+    return made
+
+
+def squared_pose(T: Floats) -> Floats:
+    """The pose with its rotation `squared`."""
+    R = T[:3, :3]
+    made = squared(R)
+    return T if made is R else pose(made, T[:3, 3])
 
 
 def parallel_axis(mass: float, r: Floats) -> Floats:

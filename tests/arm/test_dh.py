@@ -24,7 +24,8 @@ from forearm.spatial import pose, rotation_rpy
 ROUNDING = 1e-14  # the product of four elementary matrices with entries up to 2
 
 numbers = st.floats(-2.0, 2.0)
-angles = st.floats(-4.0, 4.0)
+# What lies within 1e-9 of a right angle is computed with as exact: test_snap.
+angles = st.floats(-4.0, 4.0).filter(lambda a: not 1e-16 < abs(math.remainder(a, math.pi / 2)) < 1e-8)
 
 
 def turn_x(angle: float) -> Array:

@@ -8,6 +8,7 @@ import dataclasses
 import math
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -406,9 +407,11 @@ def test_random_arms_have_no_warnings(seed: int) -> None:
 
 
 @pytest.mark.slow
-def test_what_the_published_puma_is_warned_about() -> None:
+def test_what_the_published_puma_is_warned_about(tmp_path: Path) -> None:
+    arm = load("puma560")
+    arm.save(tmp_path / "mine.toml")
     with pytest.warns(ModelWarning) as caught:
-        arm = load("puma560")
+        load(tmp_path / "mine.toml")
     texts = [str(w.message) for w in caught]
     assert len(texts) == 2
     assert texts[0].startswith("puma560: the principal moments break the triangle inequality")

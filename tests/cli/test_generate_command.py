@@ -206,10 +206,7 @@ def test_controllers(law: str, capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (
-            ("--function", "computd_torque"),
-            "got 'computd_torque'; did you mean 'computed_torque'",
-        ),
+        (("--function", "computd_torque"), "got 'computd_torque'; did you mean 'computed_torque'"),
         (("--function", "pd_gravity", "--function", "bias"), "is a whole controller; generate it by itself."),
         (("--function", "pd_gravity", "--lang", "cpp"), "--lang: controllers are written in c, got 'cpp'."),
         (("--function", "pd_gravity", "--parameter", "all"), "--parameter: controllers have none; "),

@@ -10,10 +10,10 @@ from forearm.cli.main import main
 
 URDF = """<robot name="small">
   <material name="grey"/>
-  <link name="a"><visual/></link>
-  <link name="b"><visual/><inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.3"/></inertial></link>
+  <link name="a" kind="x"><visual/></link>
+  <link name="b" kind="x"><visual/><inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.3"/></inertial></link>
   <joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>
-  <gazebo/>
+  <gazebo/><spring/>
 </robot>
 """  # noqa: E501
 
@@ -27,8 +27,8 @@ def test_what_was_read_over_is_one_paragraph_and_other_warnings_their_own(
     assert main(["inverse", str(path), "--q", "0.1"]) == 0
     first, *rest = sorted(capsys.readouterr().err.splitlines())
     assert first == (
-        "warning: small.urdf: ignored <material> in <robot> (first in line 2); <visual> in <link>, 2 times "
-        "(first in line 3); <gazebo> in <robot> (first in line 6)."
+        "warning: small.urdf: ignored attribute 'kind' of <link>, 2 times (first in line 3); <spring> in "
+        "<robot> (first in line 6)."
     )
     assert len(rest) == 1
     assert "triangle inequality" in rest[0]

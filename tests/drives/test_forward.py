@@ -215,7 +215,7 @@ def test_a_joint_that_moves_nothing_is_told() -> None:
     ask: Any
     for ask in (dynamics.forward, dynamics.forward_report):
         with pytest.raises(
-            ModelError, match=r"forward: .*'random30'.* singular.*give the links behind it mass"
+            ModelError, match=r"^forward dynamics of 'random30': .* singular .*\. Give the links behind mass"
         ):
             ask(arm, *state)
 

@@ -214,9 +214,7 @@ def test_times_follow_from_table_4_8() -> None:
 @pytest.mark.slow
 def test_bars_of_figure_2_9_are_the_counts_of_generated_code_and_of_the_table() -> None:
     methods = puma_methods()
-    with pytest.warns(fa.ModelWarning):
-        arm = fa.load("puma560-dhanaraj6")
-    counts = fa.generate(arm, "inverse_dynamics").counts
+    counts = fa.generate(fa.load("puma560-dhanaraj6"), "inverse_dynamics").counts
     assert methods["generated code, anew"] == (counts.mul, counts.add)
     assert sum(methods["I (Dhanaraj), printed"]) == 360
     assert len([name for name in methods if name.endswith("printed")]) == 6

@@ -14,7 +14,7 @@ from forearm.arm.joint import DH, Joint
 from forearm.arm.link import Link
 from forearm.arm.moving import Moving, reduce_to_moving
 from forearm.arm.record import fields_of, record, set_field
-from forearm.arm.tree import depth_first, most_articulated_leaf, resolve_mimics, root_of
+from forearm.arm.tree import default_hand, depth_first, resolve_mimics, root_of
 from forearm.errors import InputError, ModelError, shorten
 from forearm.portable import product
 from forearm.spatial import Floats
@@ -84,8 +84,8 @@ class Arm:
         set_field(self, "links", tuple(sorted(links, key=lambda link: order[link.name])))
         set_field(self, "gravity", frozen_array(self.gravity, (3,), "gravity"))
         set_field(self, "base", as_pose(self.base, "base"))
-        set_field(self, "hand", self._as_hand(self.hand, links))
         resolve_mimics(tree)
+        set_field(self, "hand", self._as_hand(self.hand, links))
         conventions = {j.placement.convention for j in tree if isinstance(j.placement, DH)}
         if len(conventions) > 1:
             raise ModelError(
@@ -111,7 +111,7 @@ class Arm:
             raise InputError(
                 f"arm {self.name!r}, hand: expected a Hand or the name of a link, got {shorten(value)}."
             )
-        return Hand(link=most_articulated_leaf(in_file_order, self.tree))
+        return Hand(link=default_hand(in_file_order, self.tree))
 
     @property
     def n(self) -> int:
@@ -234,6 +234,14 @@ class Arm:
         from forearm.arm.change import with_payload
 
         return with_payload(self, mass, com, inertia, longest)
+
+    def snap_angles(self, tolerance: float = 1e-4) -> Arm:
+        """The arm with exact multiples of 45 degrees where its joints have angles within `tolerance` (rad) of
+        them, such as 1.5708: fewer operations. `arm.snap.rounded_angles` lists them.
+        """
+        from forearm.arm.snap import snap_angles
+
+        return snap_angles(self, tolerance)
 
     def base_parameters(self) -> BaseParameters:
         """The combinations of inertial parameters that joint torques can tell apart, with labels."""

@@ -16,7 +16,17 @@ from forearm.arm.drive import Bearing, Friction, Motor, Transmission
 from forearm.arm.record import quantity, record, set_field
 from forearm.errors import InputError, ModelError, shorten
 from forearm.portable import matmul, norm, product
-from forearm.spatial import Floats, pose, pose_xyz_rpy, rotation_about, rotation_x, rotation_z, rpy_of
+from forearm.spatial import (
+    RIGHT_ANGLE,
+    Floats,
+    pose,
+    pose_xyz_rpy,
+    rotation_about,
+    rotation_x,
+    rotation_z,
+    rpy_of,
+    squared_pose,
+)
 from forearm.values import LARGEST, as_floats, check_choice, check_kind, check_name, frozen_array, is_number
 
 Kind = Literal["revolute", "prismatic", "fixed"]
@@ -233,18 +243,20 @@ class Joint:
 
     @cached_property
     def before(self) -> Floats:
-        """The joint's frame at q = 0 in the parent link, (4, 4)."""
-        return _read_only(self.placement.before)
+        """The joint's frame at q = 0 in the parent link, (4, 4); right angles to 1e-9 are exact."""
+        return _read_only(squared_pose(self.placement.before))
 
     @cached_property
     def axis(self) -> Floats:
-        """The unit axis in the joint's frame, (3,)."""
-        return _read_only(self.placement.axis)
+        """The unit axis in the joint's frame, (3,); right angles to 1e-9 are exact."""
+        axis = np.array(self.placement.axis)
+        axis[np.abs(axis) < RIGHT_ANGLE] = 0.0
+        return _read_only(axis / abs(axis.sum()) if np.count_nonzero(axis) == 1 else axis)
 
     @cached_property
     def after(self) -> Floats:
         """The child link in the joint's moving frame, (4, 4)."""
-        return _read_only(self.placement.after)
+        return _read_only(squared_pose(self.placement.after))
 
     def transform(self, q: float | Floats = 0.0) -> Floats:
         """The child link in the parent link at q: before . motion(axis, q) . after, shape (..., 4, 4)."""

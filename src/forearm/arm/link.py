@@ -6,12 +6,14 @@ import numpy as np
 
 from forearm.arm.record import quantity, record, set_field
 from forearm.errors import ModelError, shorten
-from forearm.spatial import Floats, MassProperties, parallel_axis
+from forearm.spatial import Floats, MassProperties, inertia_from_pseudo, parallel_axis, pseudo_from_inertia
 from forearm.values import check_name, frozen_array
 
 # An eigenvalue this far below zero, against the trace, is rounding in the file and not a wrong tensor.
 SEMIDEFINITE_SLACK = 1e-9
 ROUNDING = 1e-18  # kg m^2: moments that a program wrote for 0
+REPAIRED = 12  # decimals of a repaired tensor, against its largest entry
+SMALLEST = 1e-6  # m: no link has a smaller radius of gyration, so mass times its square is rounding too
 
 
 @record
@@ -36,7 +38,7 @@ class Link:
         where = f"link {self.name!r}"
         set_field(self, "mass", quantity(self.mass, f"{where}, mass", minimum=0.0))
         set_field(self, "com", frozen_array(self.com, (3,), f"{where}, com"))
-        set_field(self, "inertia", _checked_inertia(self.inertia, where))
+        set_field(self, "inertia", _checked_inertia(self.inertia, self.mass, where))
 
     @property
     def properties(self) -> MassProperties:
@@ -54,17 +56,37 @@ class Link:
         return self.inertia + parallel_axis(self.mass, self.com)
 
 
-def _checked_inertia(value: object, where: str) -> Floats:
+def is_semidefinite(inertia: Floats, mass: float) -> bool:
+    """Whether no principal moment is below zero by more than the rounding of a body of this mass (kg)."""
+    scale = max(float(np.trace(inertia)), float(np.abs(inertia).max()))
+    slack = max(SEMIDEFINITE_SLACK * scale, mass * SMALLEST**2, ROUNDING)
+    return bool(np.linalg.eigvalsh(inertia)[0] >= -slack)
+
+
+def nearest_inertia(inertia: Floats) -> Floats:
+    """The tensor that a body can have whose second moments are nearest to those of this one.
+
+    With S = tr(I)/2 - I, the second moments, a body's S is positive semidefinite: negative eigenvalues of S
+    become 0, and I = tr(S) - S. Principal moments then meet the triangle inequality too. To REPAIRED digits,
+    so that no machine's eigenvectors show.
+    """
+    values, axes = np.linalg.eigh(pseudo_from_inertia(0.5 * (inertia + inertia.T)))
+    made = inertia_from_pseudo((axes * np.maximum(values, 0.0)) @ axes.T)
+    scale = float(np.abs(made).max()) or 1.0
+    return np.asarray(np.round(0.5 * (made + made.T) / scale, REPAIRED) * scale)
+
+
+def _checked_inertia(value: object, mass: float, where: str) -> Floats:
     given = frozen_array(value, (3, 3), f"{where}, inertia")  # type: ignore[arg-type]
     scale = float(np.abs(given).max())
     if float(np.abs(given - given.T).max()) > 1e-12 * scale:
         raise ModelError(f"{where}, inertia: the tensor must be symmetric, got {shorten(given.tolist())}.")
     inertia = frozen_array(0.5 * (given + given.T), (3, 3), f"{where}, inertia")
-    moments = np.linalg.eigvalsh(inertia)
-    if moments[0] < -max(SEMIDEFINITE_SLACK * max(float(np.trace(inertia)), scale), ROUNDING):
+    if not is_semidefinite(inertia, mass):
+        moments = ", ".join(f"{m:.6g}" for m in np.linalg.eigvalsh(inertia))
         raise ModelError(
             f"{where}, inertia: must be positive semidefinite, but its principal moments are "
-            f"{', '.join(f'{m:.6g}' for m in moments)} kg m^2. Check the signs of the products of inertia "
+            f"{moments} kg m^2. Check the signs of the products of inertia "
             "(I_xy = -integral of x y dm) and the point it is about (centre of mass, not origin)."
         )
     return inertia

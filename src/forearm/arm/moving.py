@@ -12,7 +12,7 @@ from forearm.arm.joint import Joint, Kind
 from forearm.arm.link import Link
 from forearm.arm.tree import resolve_mimics
 from forearm.portable import matmul
-from forearm.spatial import Floats, MassProperties, combine_bodies, inverse_pose, move_body
+from forearm.spatial import Floats, MassProperties, combine_bodies, inverse_pose, move_body, squared_pose
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ def reduce_to_moving(links: Sequence[Link], tree: Sequence[Joint]) -> Moving:
             array.flags.writeable = False
         before = joint.before
         if not np.array_equal(T_parent_link, np.eye(4)):
-            before = matmul(T_parent_link, before)
+            before = squared_pose(matmul(T_parent_link, before))
         before.flags.writeable = False
         bodies.append(
             MovingBody(
@@ -109,7 +109,7 @@ def _place_links(
     for joint in tree:
         if joint.kind == "fixed":
             index, T = frames[joint.parent]
-            frames[joint.child] = (index, matmul(T, joint.transform()))
+            frames[joint.child] = (index, squared_pose(matmul(T, joint.transform())))
         else:
             frames[joint.child] = (len(movers), np.eye(4))
             movers.append(joint)

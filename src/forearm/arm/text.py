@@ -6,6 +6,7 @@ import math
 
 from forearm.arm.arm import Arm
 from forearm.arm.joint import DH, Joint
+from forearm.arm.tree import link_before_fingers, most_articulated_leaf
 from forearm.tables import Report, number
 
 
@@ -23,6 +24,9 @@ def headline(arm: Arm) -> str:
         f"gravity {_vector(arm.gravity)} m/s^2 in the base frame; hand on {arm.hand.link}, "
         f"{_vector(arm.hand.pose[:3, 3])} m from its origin",
     ]
+    leaf = most_articulated_leaf(arm.links, arm.tree)
+    if arm.hand.link == link_before_fingers(leaf, arm.tree):
+        lines.append(f"{arm.hand.link} is the last link before the fingers, such as {leaf}")
     return "\n".join(lines)
 
 

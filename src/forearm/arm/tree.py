@@ -70,10 +70,48 @@ def depth_first(root: str, joints: Sequence[Joint]) -> tuple[Joint, ...]:
     return tuple(ordered)
 
 
-def most_articulated_leaf(links: Sequence[Link], tree: Sequence[Joint]) -> str:
-    """The leaf with the most movable joints on its path, the first of `links` on a tie:
-    where the hand is by default.
+def default_hand(links: Sequence[Link], tree: Sequence[Joint]) -> str:
+    """Where the hand is by default: on the leaf with the most movable joints on its path, the first of
+    `links` on a tie; where that path ends in the fingers of a gripper, on the last link before them.
     """
+    leaf = most_articulated_leaf(links, tree)
+    return link_before_fingers(leaf, tree) or leaf
+
+
+def link_before_fingers(leaf: str, tree: Sequence[Joint]) -> str | None:
+    """The link on the path to a leaf that carries a gripper's fingers, or None.
+
+    Fingers are two or more moving branches whose freedoms all slide, or that have one freedom together, with
+    all that follows these. The link itself must move: a gripper alone has its hand at a fingertip.
+    """
+    mover = {joint.child: joint for joint in tree}
+    moves: set[str] = set()  # links that some joint moves
+    for joint in tree:
+        if joint.kind != "fixed" or joint.parent in moves:
+            moves.add(joint.child)
+    leads = Counter(leader for leader, _, _ in resolve_mimics(tree).values())
+    branches, sliding, turning, following, led = (Counter[str]() for _ in range(5))  # behind each link
+    for joint in reversed(tree):
+        up, down, is_free = joint.parent, joint.child, joint.kind != "fixed" and joint.mimic is None
+        sliding[up] += sliding[down] + (is_free and joint.kind == "prismatic")
+        turning[up] += turning[down] + (is_free and joint.kind == "revolute")
+        following[up] += following[down] + (joint.mimic is not None)
+        led[up] += led[down] + leads[joint.name]
+        branches[up] += joint.kind != "fixed" or branches[down] > 0
+    found, at = None, leaf
+    while at in mover:
+        at = mover[at].parent
+        freedoms = sliding[at] + turning[at]
+        if turning[at] and freedoms > 1:
+            break
+        is_gripper = freedoms > 0 and following[at] == led[at] and (not turning[at] or led[at] > 0)
+        if is_gripper and branches[at] > 1 and at in moves:
+            found = at
+    return found
+
+
+def most_articulated_leaf(links: Sequence[Link], tree: Sequence[Joint]) -> str:
+    """The leaf with the most movable joints on its path, the first of `links` on a tie."""
     freedoms: dict[str, int] = {}
     for joint in tree:
         freedoms[joint.child] = freedoms.get(joint.parent, 0) + (

@@ -40,6 +40,18 @@ def inertia_without_mass(arm: Arm) -> list[Finding]:
     return [Finding("warning", "inertia-without-mass", ", ".join(names), text)]
 
 
+def no_mass(arm: Arm) -> list[Finding]:
+    """An arm none of whose moving links has mass or inertia: every torque of it is 0."""
+    if not arm.n or any(b.mass or b.inertia.any() for b in arm.moving.bodies):
+        return []
+    text = (
+        "no moving link has mass or inertia, so every torque of the rigid arm is 0. Give the links an "
+        "inertial, or load a URDF with a density in kg/m^3 (density=2700.0, --density 2700), which "
+        "its shapes then have."
+    )
+    return [Finding("warning", "no-mass", arm.name, text)]
+
+
 def mass_without_inertia(arm: Arm) -> list[Finding]:
     """Links that have mass but no inertia: points."""
     names = [link.name for link in arm.links[1:] if link.mass > 0.0 and not link.inertia.any()]

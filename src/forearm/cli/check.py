@@ -9,10 +9,11 @@ from forearm.arm.arm import Arm
 from forearm.checking import Balance, Finding, balance, check
 from forearm.checking.balancing import SAMPLES
 from forearm.cli.command import ARM_HELP, Command, add_json, complain, show_json, width
+from forearm.cli.loading import add_reading, reading_of
 from forearm.cli.numbers import POSITIVE
 from forearm.cli.progress import ProgressBar
 from forearm.cli.terminal import show
-from forearm.errors import ForearmError, ModelWarning, PartsWarning
+from forearm.errors import ForearmError, ModelWarning, PartsWarning, RepairWarning
 from forearm.files.load import load
 from forearm.spatial import Floats
 from forearm.tables import Report, filled, number
@@ -20,6 +21,7 @@ from forearm.tables import Report, filled, number
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help=ARM_HELP)
+    add_reading(parser)
     parser.add_argument(
         "--counterweights",
         type=POSITIVE,
@@ -34,12 +36,12 @@ def _run(given: argparse.Namespace) -> int:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            arm = load(given.file)
+            arm = load(given.file, **reading_of(given))
         except ForearmError as error:
             return _refused(given, Finding("error", "cannot-load", given.file, str(error)))
     # What loading warned of the model is found again by the checks; the rest is of the file.
     ignored = [w for w in caught if not issubclass(w.category, ModelWarning)]
-    codes: dict[type[Warning], str] = {PartsWarning: "parts-changed"}
+    codes: dict[type[Warning], str] = {PartsWarning: "parts-changed", RepairWarning: "repaired"}
     findings = [
         Finding("warning", codes.get(w.category, "ignored"), given.file, str(w.message)) for w in ignored
     ]

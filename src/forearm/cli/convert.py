@@ -5,17 +5,20 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from forearm.cli.command import ARM_HELP, Command, add_hand, add_json, add_rigid, show_json
-from forearm.cli.loading import load
+from forearm.arm.snap import rounded_angles
+from forearm.cli.command import ARM_HELP, Command, add_hand, add_json, add_rigid, show_json, width
+from forearm.cli.loading import add_reading, load, reading_of
 from forearm.cli.numbers import plain_float
 from forearm.cli.outputs import check_output, tell_written
 from forearm.errors import InputError, shorten
+from forearm.tables import filled
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="IN", help=ARM_HELP)
     parser.add_argument("target", metavar="OUT", help="file to write, ending in .toml or .urdf")
     add_hand(parser)
+    add_reading(parser)
     add_rigid(parser)
     parser.add_argument(
         "--lock",
@@ -24,13 +27,18 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="JOINT=Q",
         help="hold a joint at Q, rad (m); may be repeated",
     )
+    parser.add_argument(
+        "--snap-angles",
+        action="store_true",
+        help="exact multiples of 45 degrees for angles within 1e-4 rad of them, such as 1.5708",
+    )
     add_json(parser)
 
 
 def _run(given: argparse.Namespace) -> int:
     target = Path(given.target)
     check_output("OUT", given.target, (".toml", ".urdf"))
-    arm = load(given.source, hand=given.hand)
+    arm = load(given.source, hand=given.hand, **reading_of(given))
     arm = arm.rigid() if given.rigid else arm
     locked = [_locked(text) for text in given.lock]
     if len(dict(locked)) < len(locked):
@@ -38,14 +46,20 @@ def _run(given: argparse.Namespace) -> int:
             f"--lock: a joint is held at two positions: {', '.join(given.lock)}; name each once."
         )
     arm = arm.lock(dict(locked)) if locked else arm
+    snapped = rounded_angles(arm) if given.snap_angles else ()
+    arm = arm.snap_angles() if snapped else arm
     if target.suffix.lower() == ".toml":
         arm.save(target)
     else:
         arm.to_urdf(target)
     if given.json:
-        show_json({"name": arm.name, "n": arm.n, "written": str(target)})
+        document = {"name": arm.name, "n": arm.n, "written": str(target)}
+        show_json(document | ({"snapped": [vars(a) for a in snapped]} if given.snap_angles else {}))
     else:
         print(f"{arm.name}: {arm.n} joints, {len(arm.links)} links")
+        if given.snap_angles:
+            changes = ", ".join(f"{angle} -> {angle.exact:.9g}" for angle in snapped)
+            print(filled(f"Angles made exact: {changes or 'none'}", width()))
         tell_written([target])
     return 0
 

@@ -10,15 +10,17 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.arm.text import arm_report
+from forearm.checking.links import inertia_without_mass, triangle_violations
 from forearm.checking.magnitudes import reach
 from forearm.cli.command import Command, add_arm, add_json, show_json, width
-from forearm.cli.loading import load
+from forearm.cli.loading import add_reading, load, reading_of
 from forearm.cli.outputs import add_plot, check_picture, tell_written
 from forearm.cli.progress import ProgressBar
 from forearm.cli.skeleton import draw
 from forearm.cli.states import add_state, read_state
 from forearm.cli.terminal import is_unicode, show
 from forearm.files.armfile_write import to_document
+from forearm.files.builtin import is_builtin
 from forearm.kinematics.poses import forward
 from forearm.reduction.base import BaseParameters, base_parameters
 from forearm.spatial import Floats
@@ -27,6 +29,7 @@ from forearm.tables import filled, number
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
+    add_reading(parser)
     add_state(parser, "q", "posture to draw, rad (m) (default: zero, or the nearest to it within limits)")
     parser.add_argument(
         "--base", action="store_true", help="also the base parameters: what joint torques can tell apart"
@@ -37,7 +40,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(given: argparse.Namespace) -> int:
     check_picture("--plot", given.plot)
-    arm = load(given.arm, hand=given.hand)
+    arm = load(given.arm, hand=given.hand, **reading_of(given))
     q = resting(arm) if given.q is None else read_state(arm, given.q, "q", given.degrees)
     if given.plot:
         from forearm.plots.arms import save_picture
@@ -71,13 +74,22 @@ def _run(given: argparse.Namespace) -> int:
     print(draw(arm, q, width(), unicode=is_unicode(sys.stdout)))
     if given.base:
         print(f"\n{_base_table(arm)}")
-    for title, text in (("Source", arm.source), ("Notes", arm.notes)):
+    for title, text in (("Source", arm.source), ("Notes", arm.notes), ("Data", _known_of(arm, given.arm))):
         if text:
             print(f"\n{title}\n{wrapped(text)}")
     if given.plot:
         print()
         tell_written([given.plot])
     return 0
+
+
+def _known_of(arm: Arm, source: str) -> str:
+    """What loading would warn of in a file: built-in arms load in silence."""
+    if not is_builtin(source):
+        return ""
+    return "\n".join(
+        f.text[:1].upper() + f.text[1:] for f in (*triangle_violations(arm), *inertia_without_mass(arm))
+    )
 
 
 def _base(arm: Arm) -> BaseParameters:

@@ -1,36 +1,63 @@
-"""The arm that a command is about."""
+"""The arm that a command is about, and the options that say how a URDF is read."""
 
 from __future__ import annotations
 
+import argparse
 import warnings
+from typing import Any
 
 from forearm.arm.arm import Arm
+from forearm.cli.numbers import POSITIVE
 from forearm.cli.terminal import complain
-from forearm.errors import IgnoredWarning, NameNotFound, shorten
+from forearm.errors import InputError, NameNotFound, shorten
 from forearm.files.load import load as load_arm
 
-IGNORED = ": ignored "
 
-
-def load(source: str, hand: str | None = None) -> Arm:
-    """The arm of a name or a file, as `fa.load` gives it; all that was ignored in the file is
-    told in one paragraph.
-    """
+def load(source: str, hand: str | None = None, **reading: Any) -> Arm:
+    """The arm of a name or a file, as `fa.load` gives it; each warning is told in a paragraph."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            arm = load_arm(source, hand=hand)
+            arm = load_arm(source, hand=hand, **reading)
         except NameNotFound as error:
-            if hand is None or f"no link {shorten(hand)}" not in str(error):
+            if hand is None or shorten(hand) not in str(error):
                 raise
             raise NameNotFound(f"--hand: {error}") from error
-    ignored: dict[str, list[str]] = {}
     for warning in caught:
-        where, seam, what = str(warning.message).partition(IGNORED)
-        if issubclass(warning.category, IgnoredWarning) and seam:
-            ignored.setdefault(where, []).append(what)
-        else:
-            complain(str(warning.message), kind="warning")
-    for where, things in ignored.items():
-        complain(f"{where}{IGNORED}{'; '.join(things)}.", kind="warning")
+        complain(str(warning.message), kind="warning")
     return arm
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """The options that say how a URDF is read, the same everywhere."""
+    parser.add_argument(
+        "--lenient",
+        action="store_true",
+        help="take the nearest that an arm can have where a URDF holds what none has, and say so",
+    )
+    parser.add_argument(
+        "--density",
+        type=POSITIVE,
+        metavar="D",
+        help="kg/m^3: links of a URDF without mass get that of their shapes",
+    )
+    parser.add_argument(
+        "--package",
+        action="append",
+        default=[],
+        metavar="NAME=FOLDER",
+        help="where a URDF's package://NAME is; may be repeated",
+    )
+
+
+def reading_of(given: argparse.Namespace) -> dict[str, Any]:
+    """What `fa.load` is told by these options."""
+    packages = dict(_package(text) for text in given.package)
+    return {"strict": not given.lenient, "density": given.density, "packages": packages}
+
+
+def _package(text: str) -> tuple[str, str]:
+    name, _, folder = text.partition("=")
+    if not name or not folder:
+        raise InputError(f"--package: expected NAME=FOLDER, such as robot=../robot, got {shorten(text)}.")
+    return name, folder

@@ -16,7 +16,7 @@ from forearm.codegen.inverse_kinematics import branches as traced_branches
 from forearm.codegen.load_friction import UnderLoad
 from forearm.drives.joint import Reaction, depends_on_load, driven, needs_reactions, rotors
 from forearm.drives.parameters import drives_over
-from forearm.dynamics.forward import articulated_body
+from forearm.dynamics.forward import articulated_body, idle_joints, singular
 from forearm.dynamics.load_friction import held, reactions_of
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE
@@ -193,10 +193,11 @@ class Tracing:
         try:
             return solve()
         except ZeroDivisionError:
-            raise ModelError(
-                f"arm {self.arm.name!r}: the inertia matrix is singular at every q, as a joint moves "
-                "neither mass nor inertia. fa.checking.check(arm) names it; give the links behind it mass."
-            ) from None
+            raise singular(self.arm) from None
+        except InputError:  # 0 / 0 of NumPy's own numbers is NaN, which is no constant of a graph
+            if idle_joints(self.arm):
+                raise singular(self.arm) from None
+            raise
 
     def solved_backwards(self, M: Array, right: Array) -> list[Scalar]:
         """M x = right, from the last joint to the first, as `composite.forward` does it:

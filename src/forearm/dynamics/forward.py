@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.arm import Arm
+from forearm.drives.joint import rotor_inertia
 from forearm.dynamics.symmetric import mirrored, turned, turned_symmetric
 from forearm.errors import ModelError, shorten
 from forearm.model import (
@@ -30,12 +31,32 @@ from forearm.model import (
 CONVERGED = 1e-14  # of the right-hand side's norm: what may be left of it
 
 
-def singular(arm: Arm, q: Array) -> ModelError:
-    """What to say where torques do not fix accelerations."""
+def idle_joints(arm: Arm) -> list[str]:
+    """The freedoms behind which there is neither mass nor inertia nor a rotor."""
+    bodies = arm.moving.bodies
+    carries = [bool(body.mass or body.inertia.any()) for body in bodies]
+    for i, body in reversed(list(enumerate(bodies))):
+        if body.parent >= 0 and carries[i]:
+            carries[body.parent] = True
+    moved = {body.freedom for body, loaded in zip(bodies, carries, strict=True) if loaded}
+    rotors = rotor_inertia(arm)
+    return [joint.name for i, joint in enumerate(arm.joints) if i not in moved and rotors[i] == 0.0]
+
+
+def singular(arm: Arm, q: Array | None = None) -> ModelError:
+    """What to say where torques do not fix accelerations, at q or anywhere."""
+    if idle := idle_joints(arm):
+        return ModelError(
+            f"forward dynamics of {arm.name!r}: {', '.join(idle[:5])}{', ...' if idle[5:] else ''} "
+            f"{'moves' if len(idle) == 1 else 'move'} neither mass nor inertia, so that the inertia "
+            "matrix is singular and no torque fixes the acceleration. Give the links behind mass, the motor "
+            "a rotor inertia, or hold the joint: "
+            f"arm.lock({{{idle[0]!r}: 0.0}})."
+        )
+    where = "every q" if q is None else f"q = {shorten(q.tolist())}"
     return ModelError(
-        f"forward: the inertia matrix of {arm.name!r} is singular at q = {shorten(q.tolist())}: "
-        "usually a joint moves neither mass nor inertia. fa.checking.check(arm) names it; give "
-        "the links behind it mass."
+        f"forward dynamics of {arm.name!r}: the inertia matrix is singular at {where}: a joint moves no "
+        "inertia about its axis. fa.checking.check(arm) names it; give the links behind it inertia."
     )
 
 

@@ -4,57 +4,98 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 
 from forearm.arm.arm import Arm
-from forearm.checking.links import inertia_without_mass, triangle_violations
+from forearm.checking.links import inertia_without_mass, no_mass, triangle_violations
 from forearm.errors import InputError, ModelWarning, NameNotFound, shorten, suggest
 from forearm.files.armfile_read import read_armfile
 from forearm.files.builtin import arms, is_builtin, load_builtin
+from forearm.values import check_kind, check_number
 
 
-def load(source: str | os.PathLike[str], hand: str | None = None) -> Arm:
-    """The arm of a built-in name, or in a .toml or .urdf file.
+def load(
+    source: str | os.PathLike[str],
+    hand: str | None = None,
+    *,
+    strict: bool = True,
+    density: float | None = None,
+    packages: Mapping[str, str | os.PathLike[str]] | None = None,
+) -> Arm:
+    """The arm of a built-in name, or in a .toml, .urdf or .xacro file (xacro needs the extra `xacro`).
 
-    Refuses what no arm can be; warns (ModelWarning) on principal moments that no body has and on inertia
-    without mass, and (IgnoredWarning) on every kind of content of a URDF that it ignored.
+    Refuses what no arm can be. Warns (ModelWarning) on moments that no body has, inertia without mass and
+    arms without any mass, (RepairWarning) once on what of a URDF was mended, and (IgnoredWarning) once on
+    content that was ignored. Built-in arms load in silence. A name of the package robot_descriptions, such as
+    "panda_description", is taken where that is installed; that package may download the description.
 
     Args:
         source: a built-in name such as "puma560" or "chain7", or the path of a file.
-        hand: name of the hand's link; None: as the file says, else the leaf behind the most freedoms.
+        hand: name of the hand's link; None: as the file says, else the leaf behind the most freedoms, or the
+            link before its fingers.
+        strict: whether an impossible inertia in a URDF is refused; otherwise the nearest that a body can have
+            is taken, and said.
+        density: kg/m^3, by which links of a URDF that have no mass get that of their shapes; None: they have
+            none.
+        packages: folders of `package://` and `$(find ...)` by name.
     """
-    arm = _read(source, hand)
-    for finding in (*triangle_violations(arm), *inertia_without_mass(arm)):
+    if isinstance(source, str) and is_builtin(source):
+        return load_builtin(source, hand)
+    arm = _read(source, hand, strict, density, packages or {})
+    for finding in (*triangle_violations(arm), *inertia_without_mass(arm), *no_mass(arm)):
         warnings.warn(f"{arm.name}: {finding.text}", ModelWarning, stacklevel=2)
     return arm
 
 
-def _read(source: str | os.PathLike[str], hand: str | None) -> Arm:
+def _read(
+    source: str | os.PathLike[str],
+    hand: str | None,
+    strict: bool,
+    density: float | None,
+    packages: Mapping[str, str | os.PathLike[str]],
+) -> Arm:
     if not isinstance(source, str | os.PathLike):
         raise InputError(f"load: expected a name or a path, got {shorten(source)}.")
+    folders = _folders(packages)
     text = os.fspath(source)
-    if isinstance(source, str) and is_builtin(source):
-        return load_builtin(source, hand)
     path = Path(text)
-    if reader := _reader(path.suffix.lower()):
-        return reader(path, hand)
+    if isinstance(source, str) and text.endswith("_description"):
+        from forearm.files.described import description, is_described  # where used: an extra package
+
+        if is_described(text):
+            path, own = description(text)
+            folders = own | folders
+    ending = path.suffix.lower()
+    if ending in (".urdf", ".xml", ".xacro"):
+        from forearm.files.urdf_read import Options, read_urdf  # where used: loading is part of every start
+
+        if density is not None:
+            density = check_number(density, "load, density (kg/m^3)", above=0.0)
+        return read_urdf(path, hand, Options(strict=strict, density=density, packages=folders))
+    if density is not None or packages:
+        raise InputError(f"load: {shorten(text)}: density and packages are for URDF files; leave them out.")
+    if ending == ".toml":
+        return read_armfile(path, hand)
     if text == "chainN":
         raise InputError("load: put a number in place of the N of 'chainN', such as 'chain7'.")
     if os.path.sep not in text and not os.path.exists(text):
         raise NameNotFound(
-            f"load: {shorten(text)} is neither a built-in arm nor a .toml or .urdf file; "
-            f"{suggest(text, (*arms(), 'chain7'))}"
+            f"load: {shorten(text)} is neither a built-in arm nor a .toml or .urdf file; {_known(text)}"
         )
     raise InputError(
         f"load: {shorten(text)}: the file must end in .toml (arm file) or .urdf, so that it is clear which."
     )
 
 
-def _reader(ending: str) -> Callable[[Path, str | None], Arm] | None:
-    """What reads files that end like this."""
-    if ending in (".urdf", ".xml"):
-        from forearm.files.urdf_read import read_urdf  # where used: loading an arm is part of every start
+def _known(text: str) -> str:
+    if text.endswith("_description"):
+        return "names of robot_descriptions need that package: pip install robot_descriptions."
+    return suggest(text, (*arms(), "chain7"))
 
-        return read_urdf
-    return read_armfile if ending == ".toml" else None
+
+def _folders(packages: Mapping[str, str | os.PathLike[str]]) -> dict[str, Path]:
+    check_kind(packages, Mapping, "load, packages")
+    for name, folder in packages.items():
+        check_kind(folder, (str, os.PathLike), f"load, packages, {shorten(name)}")
+    return {name: Path(folder) for name, folder in packages.items()}

@@ -1,319 +1,313 @@
-"""From URDF to an Arm. What has no place in an arm is ignored and reported, once per kind."""
+"""From URDF to an Arm. Content for other programs is passed over; what no arm can have is refused, or
+repaired where it cannot matter or where the caller allows it.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.arm.drive import Friction, Motor
+from forearm.arm.drive import Friction
 from forearm.arm.joint import Frame, Joint, Kind, Limits, Mimic
-from forearm.arm.link import Link
+from forearm.arm.link import Link, is_semidefinite, nearest_inertia
 from forearm.arm.tree import MAX_LINKS
-from forearm.errors import IgnoredWarning, InputError, located, shorten
+from forearm.errors import ForearmError, InputError, ModelError, located, shorten
+from forearm.files.urdf_report import UrdfReport
+from forearm.files.urdf_structure import held, held_positions, implied_base, links_at_rest
+from forearm.files.urdf_transmissions import with_transmissions
+from forearm.files.urdf_values import attribute, bound, is_number, number, origin, vector
 from forearm.reading.textfile import read_bytes
 from forearm.reading.xml import Element, parse_xml
-from forearm.spatial import TENSOR, Floats, rotation_rpy, turn_inertia
-from forearm.values import LARGEST, chosen, number_in
+from forearm.spatial import TENSOR, Floats, MassProperties, rotation_rpy, turn_inertia
+from forearm.values import check_choice
 
 MAX_URDF_BYTES = 32_000_000
-MAX_KINDS_REPORTED = 50
 KINDS: dict[str, Kind] = {
     "revolute": "revolute",
     "continuous": "revolute",
     "prismatic": "prismatic",
     "fixed": "fixed",
 }
-
-# What is read of each element: tag -> (attributes, child elements). All else is reported as ignored.
-READ: dict[str, tuple[set[str], set[str]]] = {
-    "robot": ({"name", "version"}, {"link", "joint", "transmission"}),
-    "link": ({"name"}, {"inertial"}),
-    "inertial": (set(), {"origin", "mass", "inertia"}),
-    "origin": ({"xyz", "rpy"}, set()),
-    "mass": ({"value"}, set()),
-    "inertia": ({"ixx", "ixy", "ixz", "iyy", "iyz", "izz"}, set()),
-    "joint": ({"name", "type"}, {"origin", "parent", "child", "axis", "limit", "dynamics", "mimic"}),
-    "parent": ({"link"}, set()),
-    "child": ({"link"}, set()),
-    "axis": ({"xyz"}, set()),
-    "limit": ({"lower", "upper", "effort", "velocity"}, set()),
-    "dynamics": ({"damping", "friction"}, set()),
-    "mimic": ({"joint", "multiplier", "offset"}, set()),
-    "transmission": ({"name", "type"}, {"type", "joint", "actuator", "mechanicalReduction"}),
-    "actuator": ({"name"}, {"mechanicalReduction", "motorInertia"}),
-}
-# What may stand several times; of anything else only the first counts.
-REPEATABLE = {"link", "joint", "transmission", "actuator", "visual", "collision", "gazebo", "material"}
-# Inside <transmission>, <joint> only names one and carries its hardware interface.
-TRANSMISSION_JOINT: tuple[set[str], set[str]] = ({"name"}, set())
+UNSUPPORTED = ("floating", "planar", "spherical")  # the last is PyBullet's
+NO_MASS: MassProperties = (0.0, np.zeros(3), np.zeros((3, 3)))
+LENIENT = "strict=False (forearm convert --lenient)"
 
 
-def read_urdf(path: Path, hand: str | None = None) -> Arm:
-    """The arm in a URDF file; `hand` names the hand's link."""
-    return arm_from_urdf(read_bytes(path, MAX_URDF_BYTES), path.name, hand)
+@dataclass(frozen=True)
+class Options:
+    """How a URDF is read. `strict` refuses what no arm can have; otherwise the nearest that one can have is
+    taken. With a `density` (kg/m^3) links without mass get that of their shapes; `packages` says where the
+    folders of `package://` and `$(find ...)` are.
+    """
+
+    strict: bool = True
+    density: float | None = None
+    packages: Mapping[str, Path] = field(default_factory=dict)
 
 
-def arm_from_urdf(data: bytes, name: str, hand: str | None = None) -> Arm:
-    """The arm in URDF text called `name` in messages."""
+def read_urdf(path: Path, hand: str | None = None, options: Options | None = None) -> Arm:
+    """The arm in a URDF or a xacro file; `hand` names the hand's link."""
+    return arm_from_urdf(read_bytes(path, MAX_URDF_BYTES), path.name, hand, options, path)
+
+
+def arm_from_urdf(
+    data: bytes, name: str, hand: str | None = None, options: Options | None = None, path: Path | None = None
+) -> Arm:
+    """The arm in URDF text called `name` in messages; its meshes lie where they do from its `path`."""
+    options, path = options or Options(), path or Path(name)
+    robot = _robot(data, name)
+    if _is_xacro(robot):
+        from forearm.files.xacro import expand_xacro  # where used: an extra
+
+        name = f"{name} (expanded)"
+        robot = _robot(expand_xacro(data, path, options.packages), name)
+    report = UrdfReport(name)
+    reader = _Reader(name, options, path.parent, report)
+    joints = reader.with_leaders([reader.joint(element) for element in robot.all("joint")])
+    elements = list(robot.all("link"))
+    names = [attribute(e, "name", f"{name}, line {e.line}, <link>") for e in elements]
+    implied = implied_base(names, joints)
+    still = links_at_rest(names if implied is None else [implied, *names], joints)
+    reader.hold_unsupported(joints, still)
+    links = [reader.link(e, link in still) for link, e in zip(names, elements, strict=True)]
+    if implied is not None:
+        report.repaired(f"link {implied!r}, which joints name but no <link> defines, is the base")
+        links.insert(0, Link(name=implied))
+    joints = with_transmissions(joints, robot.all("transmission"), report)
+    report.note(robot)
+    with located(name):
+        arm = Arm(
+            name=robot.attributes.get("name", "").strip() or path.stem,
+            links=tuple(links),
+            tree=tuple(joints),
+            hand=hand,  # type: ignore[arg-type]
+        )
+    report.warn(stacklevel=6)  # whoever called fa.load, seen from there
+    return arm
+
+
+def _robot(data: bytes, name: str) -> Element:
     robot = parse_xml(data, name, {"link": MAX_LINKS, "joint": 2 * MAX_LINKS})
     if robot.tag != "robot":
         raise InputError(
             f"{name}, line {robot.line}: expected <robot> at the root of a URDF, got <{robot.tag:.40}>."
         )
-    if any(tag.startswith("xacro:") for tag in _tags(robot)) or any(
-        a.startswith("xacro:") for a in robot.attributes
-    ):
-        raise InputError(f"{name}: this is a xacro file; expand it first: xacro {name} > arm.urdf")
-    reader = _Reader(name)
-    links = [reader.link(element) for element in robot.all("link")]
-    joints = [reader.joint(element) for element in robot.all("joint")]
-    joints = reader.with_transmissions(robot.all("transmission"), joints)
-    reader.note_ignored(robot)
-    with located(name):
-        arm = Arm(
-            name=robot.attributes.get("name", "").strip() or Path(name).stem,
-            links=tuple(links),
-            tree=tuple(joints),
-            hand=hand,  # type: ignore[arg-type]
-        )
-    reader.warn_ignored()
-    return arm
+    return robot
 
 
 class _Reader:
-    """Reads the elements of one file: knows its name for messages and collects what it reads over."""
+    """Reads the elements of one file: knows its name for messages, collects what it ignores and repairs."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, options: Options, folder: Path, report: UrdfReport) -> None:
         self.name = name
-        self.ignored: dict[str, tuple[int, int]] = {}
+        self.options = options
+        self.folder = folder
+        self.report = report
+        self.unsupported: dict[str, tuple[str, int]] = {}  # joints: the type given, the line
 
-    def link(self, element: Element) -> Link:
-        name = self._attribute(element, "name", "<link>")
+    def link(self, element: Element, is_still: bool) -> Link:
+        """The link; where it never moves, an inertia that no body has is repaired.
+        Without mass it gets that of its shapes, if there is a density.
+        """
+        name = element.attributes["name"]
         where = f"{self.name}, line {element.line}, link {shorten(name)}"
         inertial = element.first("inertial")
-        if inertial is None:
+        mass, com, inertia = NO_MASS if inertial is None else _mass_properties(inertial, where)
+        if mass == 0.0 and not inertia.any():
+            mass, com, inertia = self._of_shapes(element, where) or (mass, com, inertia)
+        is_sound = mass < 0.0 or is_semidefinite(inertia, mass)
+        if not is_sound and (is_still or not self.options.strict):
+            given, inertia = inertia, nearest_inertia(inertia)
+            self.report.repaired(_changed_inertia(name, element.line, given, inertia, is_still))
+        try:
             with located(where):
-                return Link(name=name)
-        xyz, rpy = self._origin(inertial, where)
-        mass_element, tensor = inertial.first("mass"), inertial.first("inertia")
-        mass = self._number(mass_element, "value", where) if mass_element is not None else 0.0
-        inertia = np.zeros((3, 3))
-        if tensor is not None:
-            for key, (i, k) in TENSOR.items():
-                inertia[i, k] = inertia[k, i] = self._number(
-                    tensor, f"i{key}", where, None if i == k else 0.0
-                )
-        if rpy.any():
-            inertia = turn_inertia(rotation_rpy(rpy), inertia)
-        with located(where):
-            return Link(name=name, mass=mass, com=xyz, inertia=inertia)
+                return Link(name=name, mass=mass, com=com, inertia=inertia)
+        except ModelError as error:
+            if is_sound:
+                raise
+            raise ModelError(f"{error} With {LENIENT} the nearest inertia of a body is taken.") from None
+
+    def _of_shapes(self, element: Element, where: str) -> MassProperties | None:
+        if self.options.density is None:
+            return None
+        from forearm.files.urdf_shapes import shape_properties  # where used: most files have masses
+
+        try:
+            return shape_properties(element, self.options.density, self.folder, self.options.packages, where)
+        except ForearmError as error:
+            if self.options.strict:
+                raise
+            why = str(error).removeprefix(f"{self.name}, ").rstrip(".")
+            self.report.repaired(f"{why}: taken without mass")
+            return None
 
     def joint(self, element: Element) -> Joint:
-        name = self._attribute(element, "name", "<joint>")
+        """The joint, without its transmission."""
+        name = attribute(element, "name", f"{self.name}, line {element.line}, <joint>")
         where = f"{self.name}, line {element.line}, joint {shorten(name)}"
-        given = self._attribute(element, "type", where)
-        if given in ("floating", "planar"):
-            raise InputError(
-                f"{where}: joints of type {given!r} are not supported; write their freedoms as "
-                "prismatic and revolute joints with links of no mass between them."
-            )
-        kind = chosen(KINDS, given, f"{where}, type")
-        xyz, rpy = self._origin(element, where)
+        given = self._given_kind(element, where)
+        kind = KINDS[given]
+        xyz, rpy = origin(element, where)
         axis_element = element.first("axis")
         axis = np.array([0.0, 0.0, 1.0] if kind == "fixed" else [1.0, 0.0, 0.0])  # x is URDF's default
         if axis_element is not None and kind != "fixed":
-            axis = self._vector(axis_element, "xyz", where)
-        self._note_pointless(element, given)
-        ends = {tag: self._child(element, tag, where) for tag in ("parent", "child")}
+            axis = vector(axis_element, "xyz", where)
+        ends = {tag: _child(element, tag, where) for tag in ("parent", "child")}
         limit = element.first("limit") if kind != "fixed" else None
         with located(where, file=self.name):
             return Joint(
                 name=name,
                 kind=kind,
-                parent=self._attribute(ends["parent"], "link", where),
-                child=self._attribute(ends["child"], "link", where),
+                parent=attribute(ends["parent"], "link", where),
+                child=attribute(ends["child"], "link", where),
                 placement=Frame(xyz=xyz, rpy=rpy, axis=axis),
                 limits=self._limits(element, given, where),
-                max_effort=self._bound(limit, "effort", where),
-                max_speed=self._bound(limit, "velocity", where),
+                max_effort=_finite(bound(limit, "effort", where)),
+                max_speed=_finite(bound(limit, "velocity", where)),
                 mimic=self._mimic(element.first("mimic"), kind, where),
-                friction=self._friction(element.first("dynamics"), kind, where),
+                friction=_friction(element.first("dynamics"), kind, where),
             )
 
-    def _note_pointless(self, element: Element, given: str) -> None:
-        """What a fixed or a continuous joint has no use for is not read, and said so."""
-        for tag in ("axis", "limit", "dynamics") if given == "fixed" else ():
-            for child in element.all(tag):
-                self._count(f"<{tag}> of a fixed joint", child.line)
-        for child in element.all("limit") if given == "continuous" else ():
-            for key in ("lower", "upper"):
-                if key in child.attributes:
-                    self._count(f"attribute {key!r} of a continuous joint's <limit>", child.line)
+    def _given_kind(self, element: Element, where: str) -> str:
+        given = attribute(element, "type", where)
+        if given not in UNSUPPORTED:
+            return check_choice(given, KINDS, f"{where}, type")
+        self.unsupported[element.attributes["name"]] = (given, element.line)
+        return "fixed"
 
     def _limits(self, element: Element, given: str, where: str) -> Limits:
         limit = element.first("limit")
-        if given in ("continuous", "fixed"):
+        if given == "fixed":
+            return Limits()
+        if given == "continuous":
+            self._note_limits(limit)
             return Limits()
         if limit is None:
-            self._count(f"that a {given} joint has no <limit> (taken as unlimited)", element.line)
+            self.report.ignored(f"that a {given} joint has no <limit> (taken as unlimited)", element.line)
             return Limits()
-        # Some write the largest float there is for no limit, so these two are not bounded like other numbers.
-        lower, upper = (self._number(limit, key, where, 0.0, math.inf) for key in ("lower", "upper"))
-        return Limits(-math.inf if lower <= -LARGEST else lower, math.inf if upper >= LARGEST else upper)
+        lower, upper = (bound(limit, key, where, 0.0) for key in ("lower", "upper"))
+        assert lower is not None
+        assert upper is not None
+        if lower > upper:
+            if self.options.strict:
+                raise ModelError(
+                    f"{where}, limits: lower must not be above upper, got {lower:g} and {upper:g}. "
+                    f"With {LENIENT} the joint has no limits."
+                )
+            place = f"joint {shorten(element.attributes['name'])}, line {element.line}"
+            self.report.repaired(f"{place}: lower limit {lower:g} above upper {upper:g}, taken as unlimited")
+            return Limits()
+        return Limits(lower, upper)
+
+    def _note_limits(self, limit: Element | None) -> None:
+        """A continuous joint has no limits: those of less than a turn, which it was given, are told."""
+        for key in ("lower", "upper"):
+            text = "" if limit is None else limit.attributes.get(key, "")
+            if limit is not None and text and not _is_no_limit(text):
+                self.report.ignored(f"attribute {key!r} of a continuous joint's <limit>", limit.line)
 
     def _mimic(self, element: Element | None, kind: Kind, where: str) -> Mimic | None:
         if element is None:
             return None
         if kind == "fixed":
-            self._count("<mimic> of a fixed joint, which stays where it is", element.line)
+            self.report.ignored("<mimic> of a fixed joint, which stays where it is", element.line)
             return None
         return Mimic(
-            joint=self._attribute(element, "joint", where),
-            multiplier=self._number(element, "multiplier", where, 1.0),
-            offset=self._number(element, "offset", where, 0.0),
+            joint=attribute(element, "joint", where),
+            multiplier=number(element, "multiplier", where, 1.0),
+            offset=number(element, "offset", where, 0.0),
         )
 
-    def _friction(self, element: Element | None, kind: Kind, where: str) -> Friction | None:
-        if element is None or kind == "fixed":
-            return None
-        damping, dry = (self._number(element, key, where, 0.0) for key in ("damping", "friction"))
-        if damping == 0.0 and dry == 0.0:
-            return None
-        return Friction(side="joint", viscous=damping, coulomb=(dry, -dry))
+    def hold_unsupported(self, joints: Iterable[Joint], still: set[str]) -> None:
+        """Joints of a type that an arm has none of were read as fixed: on the base, which is held, or where
+        the caller allows it.
+        """
+        for joint in joints:
+            given, line = self.unsupported.get(joint.name, ("", 0))
+            if given and self.options.strict and joint.parent not in still:
+                raise InputError(
+                    f"{self.name}, line {line}, joint {shorten(joint.name)}: joints of type {given!r} are "
+                    "not supported; write their freedoms as prismatic and revolute joints with links of no "
+                    f"mass between them, or take them as fixed with {LENIENT}."
+                )
+            if given:
+                self.report.repaired(
+                    f"joint {shorten(joint.name)}, line {line}: of type {given}, taken as fixed"
+                )
 
-    def with_transmissions(self, elements: Iterable[Element], joints: list[Joint]) -> list[Joint]:
-        """The joints with the reductions of simple transmissions as gear ratios."""
-        by_name = {joint.name: joint for joint in joints}
-        geared: dict[str, Joint] = {}
-        for element in elements:
-            name, motor = self.transmission(element, by_name)
-            if motor is not None and name in geared:
-                self._count("a second <transmission> of a joint", element.line)
-            elif motor is not None:
-                geared[name] = dataclasses.replace(by_name[name], motor=motor)
-        return [geared.get(joint.name, joint) for joint in joints]
+    def with_leaders(self, joints: list[Joint]) -> list[Joint]:
+        """The joints; those that follow a fixed one are held where it puts them, and those that follow one
+        that is missing are free where that may be repaired.
+        """
+        names, positions = {joint.name for joint in joints}, held_positions(joints)
+        made = []
+        for joint in joints:
+            mimic = joint.mimic
+            if mimic is not None:
+                what = f"joint {shorten(joint.name)}: mimics {shorten(mimic.joint)}"
+                if joint.name in positions:
+                    self.report.repaired(f"{what}, which is fixed, held at {positions[joint.name]:g}")
+                    joint = held(joint, positions[joint.name])
+                elif mimic.joint not in names and not self.options.strict:
+                    self.report.repaired(f"{what}, which is missing, taken as free")
+                    joint = dataclasses.replace(joint, mimic=None)
+            made.append(joint)
+        return made
 
-    def transmission(self, element: Element, by_name: dict[str, Joint]) -> tuple[str, Motor | None]:
-        """The joint of a simple transmission and its motor; None where it says nothing of one."""
-        where = (
-            f"{self.name}, line {element.line}, transmission {shorten(element.attributes.get('name', ''))}"
-        )
-        named = [self._attribute(e, "name", where) for e in element.all("joint")]
-        actuators = list(element.all("actuator"))
-        reductions = [r for e in (element, *actuators) for r in e.all("mechanicalReduction")]
-        inertias = [r for e in actuators for r in e.all("motorInertia")]
-        if len(named) != 1 or len(reductions) > 1 or len(inertias) > 1:
-            self._count("<transmission> that is not one joint on one actuator", element.line)
-            return "", None
-        joint = by_name.get(named[0])
-        if joint is None:  # files cut out of larger robots keep such; it moves nothing
-            self._count("<transmission> of a joint that is missing", element.line)
-            return "", None
-        ratio = self._text_number(reductions[0], where) if reductions else 1.0
-        rotor = self._text_number(inertias[0], where) if inertias else 0.0
-        if joint.kind == "fixed" or (ratio == 1.0 and rotor == 0.0):
-            return joint.name, None
-        with located(where):
-            return joint.name, Motor(gear_ratio=ratio, rotor_inertia=rotor)
 
-    def note_ignored(self, robot: Element) -> None:
-        """Count every element and attribute that was not read, below elements that were."""
-        stack = [(robot, READ["robot"])]
-        while stack:
-            element, (attributes, tags) = stack.pop()
-            for key in element.attributes:
-                if key not in attributes and not key.startswith("xmlns"):
-                    self._count(f"attribute {key!r:.60} of <{element.tag}>", element.line)
-            seen: set[str] = set()
-            for child in element.children:
-                if child.tag in seen and child.tag not in REPEATABLE:
-                    self._count(f"a second <{child.tag}> in <{element.tag}>", child.line)
-                    continue
-                seen.add(child.tag)
-                if child.tag not in tags:
-                    self._count(f"<{child.tag:.60}> in <{element.tag}>", child.line)
-                elif element.tag == "transmission" and child.tag == "joint":
-                    stack.append((child, TRANSMISSION_JOINT))
-                elif (child.tag in READ and element.tag != "transmission") or child.tag == "actuator":
-                    stack.append((child, READ[child.tag]))
+def _mass_properties(inertial: Element, where: str) -> MassProperties:
+    xyz, rpy = origin(inertial, where)
+    mass_element, tensor = inertial.first("mass"), inertial.first("inertia")
+    mass = number(mass_element, "value", where) if mass_element is not None else 0.0
+    inertia = np.zeros((3, 3))
+    if tensor is not None:
+        for key, (i, k) in TENSOR.items():
+            inertia[i, k] = inertia[k, i] = number(tensor, f"i{key}", where, None if i == k else 0.0)
+    return mass, xyz, turn_inertia(rotation_rpy(rpy), inertia) if rpy.any() else inertia
 
-    def warn_ignored(self) -> None:
-        """One warning for each kind of ignored content."""
-        in_file_order = sorted(self.ignored.items(), key=lambda entry: entry[1][1])
-        if len(in_file_order) > MAX_KINDS_REPORTED:
-            more = len(in_file_order) - MAX_KINDS_REPORTED
-            in_file_order = [
-                *in_file_order[:MAX_KINDS_REPORTED],
-                (f"{more} more kinds of things", in_file_order[-1][1]),
-            ]
-        for what, (count, line) in in_file_order:
-            times = "" if count == 1 else f", {count} times"
-            warnings.warn(
-                f"{self.name}: ignored {what}{times} (first in line {line})", IgnoredWarning, stacklevel=6
-            )
 
-    def _count(self, what: str, line: int) -> None:
-        count, first = self.ignored.get(what, (0, line))
-        self.ignored[what] = (count + 1, min(first, line))
+def _changed_inertia(name: str, line: int, given: Floats, taken: Floats, is_still: bool) -> str:
+    old, new = (", ".join(f"{m:.4g}" for m in np.linalg.eigvalsh(J) + 0.0) for J in (given, taken))
+    where = f"link {shorten(name)}{', which never moves' if is_still else ''}, line {line}"
+    return f"{where}: principal moments {old} kg m^2, which no body has, taken as {new}"
 
-    def _origin(self, element: Element, where: str) -> tuple[Floats, Floats]:
-        origin = element.first("origin")
-        if origin is None:
-            return np.zeros(3), np.zeros(3)
-        return (self._vector(origin, "xyz", where, "0 0 0"), self._vector(origin, "rpy", where, "0 0 0"))
 
-    def _child(self, element: Element, tag: str, where: str) -> Element:
-        child = element.first(tag)
-        if child is None:
-            raise InputError(f"{where}: <{tag} link=...> is missing.")
-        return child
+def _friction(element: Element | None, kind: Kind, where: str) -> Friction | None:
+    if element is None or kind == "fixed":
+        return None
+    damping, dry = (number(element, key, where, 0.0) for key in ("damping", "friction"))
+    if damping == 0.0 and dry == 0.0:
+        return None
+    return Friction(side="joint", viscous=damping, coulomb=(dry, -dry))
 
-    def _attribute(self, element: Element, key: str, where: str) -> str:
-        if not element.attributes.get(key):
-            place = where if where.startswith(self.name) else f"{self.name}, line {element.line}, {where}"
-            raise InputError(f"{place}: <{element.tag}> needs the attribute {key!r}.")
-        return element.attributes[key]
 
-    def _vector(self, element: Element, key: str, where: str, default: str | None = None) -> Floats:
-        text = element.attributes.get(key, default)
-        if text is None:
-            raise InputError(f"{where}: <{element.tag}> needs the attribute {key!r}.")
-        words = text.split()
-        if len(words) != 3:
-            raise InputError(f"{where}: {key} of <{element.tag}> must be three numbers, got {shorten(text)}.")
-        return np.array([self._float(word, f"{key} of <{element.tag}>", where) for word in words])
+def _finite(value: float | None) -> float | None:
+    """A bound, or None where there is none or it is infinite."""
+    return None if value is None or value == math.inf else value
 
-    def _number(
-        self, element: Element, key: str, where: str, default: float | None = None, largest: float = LARGEST
-    ) -> float:
-        text = element.attributes.get(key)
-        if text is None:
-            if default is None:
-                raise InputError(f"{where}: <{element.tag}> needs the attribute {key!r}.")
-            return default
-        return self._float(text, f"{key} of <{element.tag}>", where, largest)
 
-    def _bound(self, limit: Element | None, key: str, where: str) -> float | None:
-        return None if limit is None or key not in limit.attributes else self._number(limit, key, where)
+def _is_no_limit(text: str) -> bool:
+    """Whether an end of a continuous joint's range says nothing: 0, as exporters write, or a turn."""
+    return is_number(text) and (float(text) == 0.0 or not abs(float(text)) < 6.28)
 
-    def _text_number(self, element: Element, where: str) -> float:
-        return self._float(element.text, f"<{element.tag}>", where)
 
-    def _float(self, text: str, what: str, where: str, largest: float = LARGEST) -> float:
-        value = number_in(text)
-        if value is None:
-            raise InputError(f"{where}: {what} must be a number, got {shorten(text)}.")
-        if not math.isfinite(value):
-            raise InputError(f"{where}: {what} must be finite, got {shorten(text)}.")
-        if abs(value) > largest:
-            raise InputError(f"{where}: {what} must not exceed {largest:g}, got {shorten(text)}.")
-        return value
+def _child(element: Element, tag: str, where: str) -> Element:
+    child = element.first(tag)
+    if child is None:
+        raise InputError(f"{where}: <{tag} link=...> is missing.")
+    return child
+
+
+def _is_xacro(robot: Element) -> bool:
+    return any(tag.startswith("xacro:") for tag in _tags(robot)) or any(
+        key.startswith("xacro:") for key in robot.attributes
+    )
 
 
 def _tags(root: Element) -> Iterator[str]:

@@ -13,7 +13,7 @@ import numpy as np
 from forearm.arm.arm import STANDARD_GRAVITY, Arm, Hand
 from forearm.arm.joint import Frame, Joint, Limits
 from forearm.arm.link import Link
-from forearm.arm.tree import most_articulated_leaf
+from forearm.arm.tree import default_hand
 from forearm.errors import LossWarning
 from forearm.portable import matmul
 from forearm.reading.textfile import write_text
@@ -81,7 +81,7 @@ def _losses(arm: Arm) -> Iterable[str]:
     extra = _hand_frame(in_joint_frames(arm))
     first = arm.link(arm.hand.link) if extra is None else extra[0]
     tree, hand = arm.tree if extra is None else (*arm.tree, extra[1]), first.name
-    if most_articulated_leaf((first, *arm.links), tree) != hand:
+    if default_hand((first, *arm.links), tree) != hand:
         yield f"that the hand is {hand!r} (read it back with hand={hand!r})"
     lost: dict[str, list[str]] = {}
     for joint in arm.tree:
@@ -147,13 +147,17 @@ def _joint(joint: Joint) -> str:
 
 
 def _limit(joint: Joint, kind: str) -> list[str]:
-    # A sliding joint without limits has no word in URDF: it gets the largest number there is,
-    # which the reader takes for none.
-    range_ = np.clip(joint.limits, -LARGEST, LARGEST)
-    said = [] if kind == "continuous" else [f"lower={_numbers(range_[:1])}", f"upper={_numbers(range_[1:])}"]
-    said += [] if joint.max_effort is None else [f"effort={_numbers([joint.max_effort])}"]
-    said += [] if joint.max_speed is None else [f"velocity={_numbers([joint.max_speed])}"]
-    return [f"    <limit {' '.join(said)}/>"] if said else []
+    # URDF has no word for no limit, yet other readers refuse a <limit> without effort and velocity:
+    # what is not known is the largest number there is, which the reader takes for none.
+    if kind == "continuous" and joint.max_effort is None and joint.max_speed is None:
+        return []
+    effort, speed = (LARGEST if v is None else v for v in (joint.max_effort, joint.max_speed))
+    ends = {} if kind == "continuous" else dict(zip(("lower", "upper"), joint.limits, strict=True))
+    said = (
+        f"{key}={_numbers([min(max(value, -LARGEST), LARGEST)])}"
+        for key, value in {**ends, "effort": effort, "velocity": speed}.items()
+    )
+    return [f"    <limit {' '.join(said)}/>"]
 
 
 def _friction(joint: Joint) -> list[str]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.drives.friction import dry
 from forearm.drives.joint import drives_of, is_simple, rotor_inertia
-from forearm.errors import ModelError
+from forearm.dynamics.forward import singular
 from forearm.model import Array, Scalar, model_of
 from forearm.reduction import articulated
 from forearm.reduction.chain import NO_TURN, SYMMETRIC, Chain, Segment, SegmentRotation
@@ -300,10 +300,7 @@ def _refuse_singular(arm: Arm, chain: Chain) -> None:
         except ZeroDivisionError:
             known = False
     if not known:
-        raise ModelError(
-            f"compile: the inertia matrix of {arm.name!r} is singular: a joint moves neither mass nor "
-            "inertia. fa.checking.check(arm) names it; give the links behind it mass."
-        )
+        raise singular(arm)
 
 
 def _inertia_matrix(arm: Arm) -> Looped:

@@ -84,7 +84,7 @@ def parse_xml(data: bytes, name: str, max_of_tag: dict[str, int] | None = None) 
     parser.StartDoctypeDeclHandler = doctype
     parser.EntityDeclHandler = doctype
     try:
-        parser.Parse(data, True)
+        parser.Parse(_tidied(data), True)
     except expat.ExpatError as error:
         what = expat.ErrorString(error.code)
         raise InputError(
@@ -93,3 +93,16 @@ def parse_xml(data: bytes, name: str, max_of_tag: dict[str, int] | None = None) 
     except (ValueError, LookupError) as error:  # an encoding that expat or Python does not know
         raise InputError(f"{name}: cannot be read as XML: {shorten(str(error))}.") from error
     return roots[0]
+
+
+def _tidied(data: bytes) -> bytes:
+    """Without what editors and exporters leave around XML: NUL at the end, space before the declaration.
+
+    Space goes behind the declaration instead, so that lines keep their numbers.
+    """
+    data = data.rstrip(b"\0")
+    bare = data.lstrip()
+    end = bare.find(b"?>") + 2
+    if bare is data or not bare.startswith(b"<?xml ") or end < 2:
+        return data
+    return bare[:end] + data[: len(data) - len(bare)] + bare[end:]

@@ -1,0 +1,40 @@
+"""Names of the package robot_descriptions, where it is installed: its module knows where the file is."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+from forearm.errors import InputError, shorten
+
+PACKAGE = "robot_descriptions"
+
+
+def is_described(name: str) -> bool:
+    """Whether robot_descriptions is installed and has a module of this name, such as panda_description."""
+    return (
+        re.fullmatch(r"[a-z0-9_]{1,100}_description", name) is not None
+        and find_spec(PACKAGE) is not None
+        and find_spec(f"{PACKAGE}.{name}") is not None
+    )
+
+
+def description(name: str) -> tuple[Path, dict[str, Path]]:
+    """The file of a description and the folder of its package.
+
+    Importing the module downloads the description where it is not in robot_descriptions' own cache.
+    """
+    try:
+        module = import_module(f"{PACKAGE}.{name}")
+    except Exception as error:  # no network, no git
+        raise InputError(
+            f"load: robot_descriptions could not provide {name!r}: {shorten(str(error), 200)}. It downloads "
+            "a description when it is first used: try again with a network, or give the path of a file."
+        ) from error
+    found = getattr(module, "URDF_PATH", None) or getattr(module, "MJCF_PATH", None)
+    if found is None:
+        raise InputError(f"load: robot_descriptions has {name!r} as xacro only; expand it to a .urdf file.")
+    folder = Path(getattr(module, "PACKAGE_PATH", Path(found).parent))
+    return Path(found), {folder.name: folder}

@@ -1,0 +1,60 @@
+"""Simple transmissions of a URDF: the reduction and the rotor inertia of one joint's motor."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+from forearm.arm.drive import Motor
+from forearm.arm.joint import Joint
+from forearm.errors import located, shorten
+from forearm.files.urdf_report import UrdfReport
+from forearm.files.urdf_values import attribute, is_number, to_float
+from forearm.reading.xml import Element
+
+
+def with_transmissions(joints: list[Joint], elements: Iterable[Element], report: UrdfReport) -> list[Joint]:
+    """The joints with the reductions of simple transmissions as gear ratios."""
+    by_name = {joint.name: joint for joint in joints}
+    geared: dict[str, Joint] = {}
+    for element in elements:
+        name, motor = _transmission(element, by_name, report)
+        if motor is not None and name in geared:
+            report.ignored("a second <transmission> of a joint", element.line)
+        elif motor is not None:
+            geared[name] = dataclasses.replace(by_name[name], motor=motor)
+    return [geared.get(joint.name, joint) for joint in joints]
+
+
+def _transmission(
+    element: Element, by_name: dict[str, Joint], report: UrdfReport
+) -> tuple[str, Motor | None]:
+    """The joint of a simple transmission and its motor; None where it says nothing of one."""
+    name = shorten(element.attributes.get("name", ""))
+    where = f"{report.name}, line {element.line}, transmission {name}"
+    named = [attribute(e, "name", where) for e in element.all("joint")]
+    actuators = list(element.all("actuator"))
+    reductions = [r for e in (element, *actuators) for r in e.all("mechanicalReduction")]
+    inertias = [r for e in actuators for r in e.all("motorInertia")]
+    if len(named) != 1 or len(reductions) > 1 or len(inertias) > 1:
+        report.ignored("<transmission> that is not one joint on one actuator", element.line)
+        return "", None
+    joint = by_name.get(named[0])
+    if joint is None:  # files cut out of larger robots keep such; it moves nothing
+        report.ignored("<transmission> of a joint that is missing", element.line)
+        return "", None
+    ratio = _reduction(reductions[0], where, report) if reductions else 1.0
+    rotor = to_float(inertias[0].text, "<motorInertia>", where) if inertias else 0.0
+    if joint.kind == "fixed" or (ratio == 1.0 and rotor == 0.0):
+        return joint.name, None
+    with located(where):
+        return joint.name, Motor(gear_ratio=ratio, rotor_inertia=rotor)
+
+
+def _reduction(element: Element, where: str, report: UrdfReport) -> float:
+    """The gear ratio; words that stand in its place, as generators of URDF leave them, say nothing."""
+    text = element.text.strip()
+    if text and text.isascii() and text.replace("_", "").isalpha() and not is_number(text):
+        report.repaired(f"<mechanicalReduction> {shorten(text)}, line {element.line}: taken as 1")
+        return 1.0
+    return to_float(element.text, "<mechanicalReduction>", where)

@@ -1,0 +1,93 @@
+"""Attributes of URDF elements as text, numbers and vectors; what is none is refused with its place."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from forearm.errors import InputError, shorten
+from forearm.reading.xml import Element
+from forearm.spatial import Floats
+from forearm.values import LARGEST
+
+
+def attribute(element: Element, key: str, where: str) -> str:
+    """The text of an attribute that must be there."""
+    if not element.attributes.get(key):
+        raise InputError(f"{where}: <{element.tag}> needs the attribute {key!r}.")
+    return element.attributes[key]
+
+
+def vector(element: Element, key: str, where: str, default: str | None = None) -> Floats:
+    """The three numbers of an attribute."""
+    text = element.attributes.get(key, default)
+    if text is None:
+        raise InputError(f"{where}: <{element.tag}> needs the attribute {key!r}.")
+    words = text.split()
+    if len(words) != 3:
+        raise InputError(
+            f"{where}: {key} of <{element.tag}> must be three numbers, got {shorten(text)}{_remedy(text)}."
+        )
+    return np.array([to_float(word, f"{key} of <{element.tag}>", where) for word in words])
+
+
+def origin(element: Element, where: str) -> tuple[Floats, Floats]:
+    """xyz and rpy of the <origin> in an element, zeros where there is none."""
+    found = element.first("origin")
+    if found is None:
+        return np.zeros(3), np.zeros(3)
+    return vector(found, "xyz", where, "0 0 0"), vector(found, "rpy", where, "0 0 0")
+
+
+def number(element: Element, key: str, where: str, default: float | None = None) -> float:
+    """The number of an attribute."""
+    text = element.attributes.get(key)
+    if text is None:
+        if default is None:
+            raise InputError(f"{where}: <{element.tag}> needs the attribute {key!r}.")
+        return default
+    return to_float(text, f"{key} of <{element.tag}>", where)
+
+
+def bound(element: Element | None, key: str, where: str, default: float | None = None) -> float | None:
+    """The number of an attribute that bounds something; infinite from LARGEST on, which means no bound."""
+    text = None if element is None else element.attributes.get(key)
+    if element is None or text is None:
+        return default
+    value = _parsed(text, f"{key} of <{element.tag}>", where)
+    if math.isnan(value):
+        raise InputError(f"{where}: {key} of <{element.tag}> must be a number, got {shorten(text)}.")
+    return math.copysign(math.inf, value) if abs(value) >= LARGEST else value
+
+
+def to_float(text: str, what: str, where: str) -> float:
+    """The finite number that a text is."""
+    value = _parsed(text, what, where)
+    if not math.isfinite(value):
+        raise InputError(f"{where}: {what} must be finite, got {shorten(text)}.")
+    if abs(value) > LARGEST:
+        raise InputError(f"{where}: {what} must not exceed {LARGEST:g}, got {shorten(text)}.")
+    return value
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number, finite or not."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _parsed(text: str, what: str, where: str) -> float:
+    try:
+        if "_" in text or not text.isascii():  # float() takes 1_000 and other digits; XML numbers do not
+            raise ValueError
+        return float(text)
+    except ValueError:
+        raise InputError(f"{where}: {what} must be a number, got {shorten(text)}{_remedy(text)}.") from None
+
+
+def _remedy(text: str) -> str:
+    return "; expand the file with xacro first" if "$" in text else ""

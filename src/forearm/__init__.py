@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from forearm.codegen.generate import Source, generate
     from forearm.drives import DAC
     from forearm.files import arms, load
+    from forearm.files.mjcf.compiled import from_mujoco
     from forearm.kernels.kernel import Kernel, compile
     from forearm.simulation import Schedule, Simulation, load_simulation, simulate, simulate_many
     from forearm.trajectories import Plan, Request, Waypoint, plan
@@ -95,6 +96,7 @@ __all__ = [
     "drives",
     "dynamics",
     "from_dh",
+    "from_mujoco",
     "generate",
     "kinematics",
     "load",
@@ -130,6 +132,7 @@ _LATER = {
     "DAC": "drives",
     **dict.fromkeys(_OF_ARM, "arm"),
     **dict.fromkeys(("arms", "load"), "files"),
+    "from_mujoco": "files.mjcf.compiled",
     **dict.fromkeys(("Source", "generate"), "codegen"),
     **dict.fromkeys(("Kernel", "compile"), "kernels"),
     **dict.fromkeys(("Plan", "Request", "Waypoint", "plan"), "trajectories"),

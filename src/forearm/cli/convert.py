@@ -5,17 +5,21 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from forearm.cli.command import ARM_HELP, Command, add_hand, add_json, add_rigid, show_json
+from forearm.arm.arm import Arm
+from forearm.cli.command import ARM_HELP, Command, add_hand, add_json, add_rigid, add_root, show_json
 from forearm.cli.loading import load
 from forearm.cli.numbers import plain_float
 from forearm.cli.outputs import check_output, tell_written
 from forearm.errors import InputError, shorten
 
+WRITERS = {".toml": Arm.save, ".urdf": Arm.to_urdf, ".xml": Arm.to_mjcf, ".mjcf": Arm.to_mjcf}
+
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="IN", help=ARM_HELP)
-    parser.add_argument("target", metavar="OUT", help="file to write, ending in .toml or .urdf")
+    parser.add_argument("target", metavar="OUT", help="file to write, ending in .toml, .urdf, .xml or .mjcf")
     add_hand(parser)
+    add_root(parser)
     add_rigid(parser)
     parser.add_argument(
         "--lock",
@@ -29,8 +33,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(given: argparse.Namespace) -> int:
     target = Path(given.target)
-    check_output("OUT", given.target, (".toml", ".urdf"))
-    arm = load(given.source, hand=given.hand)
+    check_output("OUT", given.target, tuple(WRITERS))
+    arm = load(given.source, hand=given.hand, root=given.root)
     arm = arm.rigid() if given.rigid else arm
     locked = [_locked(text) for text in given.lock]
     if len(dict(locked)) < len(locked):
@@ -38,10 +42,7 @@ def _run(given: argparse.Namespace) -> int:
             f"--lock: a joint is held at two positions: {', '.join(given.lock)}; name each once."
         )
     arm = arm.lock(dict(locked)) if locked else arm
-    if target.suffix.lower() == ".toml":
-        arm.save(target)
-    else:
-        arm.to_urdf(target)
+    WRITERS[target.suffix.lower()](arm, target)
     if given.json:
         show_json({"name": arm.name, "n": arm.n, "written": str(target)})
     else:
@@ -59,7 +60,8 @@ def _locked(text: str) -> tuple[str, float]:
 
 
 COMMAND = Command(
-    "forearm convert puma560 puma560.urdf\nforearm convert panda locked.toml --lock joint3=0.4 --rigid",
+    "forearm convert puma560 puma560.urdf\nforearm convert panda panda.xml\n"
+    "forearm convert panda locked.toml --lock joint3=0.4 --rigid",
     _add_arguments,
     _run,
 )

@@ -12,13 +12,13 @@ from forearm.files.load import load as load_arm
 IGNORED = ": ignored "
 
 
-def load(source: str, hand: str | None = None) -> Arm:
+def load(source: str, hand: str | None = None, root: str | None = None) -> Arm:
     """The arm of a name or a file, as `fa.load` gives it; all that was ignored in the file is
     told in one paragraph.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        arm = load_arm(source, hand=hand)
+        arm = load_arm(source, hand=hand, root=root)
     ignored: dict[str, list[str]] = {}
     for warning in caught:
         where, seam, what = str(warning.message).partition(IGNORED)

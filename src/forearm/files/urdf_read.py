@@ -16,13 +16,12 @@ from forearm.arm.joint import Frame, Joint, Kind, Limits, Mimic
 from forearm.arm.link import Link
 from forearm.arm.tree import MAX_LINKS
 from forearm.errors import IgnoredWarning, InputError, located, shorten, suggest
-from forearm.reading.textfile import read_bytes
-from forearm.reading.xml import Element, parse_xml
+from forearm.reading.xml import Element, number, parse_xml
 from forearm.spatial import TENSOR, Floats, rotation_rpy, turn_inertia
 from forearm.values import LARGEST
 
-MAX_URDF_BYTES = 32_000_000
 MAX_KINDS_REPORTED = 50
+MOST_OF_TAG = {"link": MAX_LINKS, "joint": 2 * MAX_LINKS}
 KINDS: dict[str, Kind] = {
     "revolute": "revolute",
     "continuous": "revolute",
@@ -54,14 +53,13 @@ REPEATABLE = {"link", "joint", "transmission", "actuator", "visual", "collision"
 TRANSMISSION_JOINT: tuple[set[str], set[str]] = ({"name"}, set())
 
 
-def read_urdf(path: Path, hand: str | None = None) -> Arm:
-    """The arm in a URDF file; `hand` names the hand's link."""
-    return arm_from_urdf(read_bytes(path, MAX_URDF_BYTES), path.name, hand)
-
-
 def arm_from_urdf(data: bytes, name: str, hand: str | None = None) -> Arm:
     """The arm in URDF text called `name` in messages."""
-    robot = parse_xml(data, name, {"link": MAX_LINKS, "joint": 2 * MAX_LINKS})
+    return arm_from_robot(parse_xml(data, name, MOST_OF_TAG), name, hand)
+
+
+def arm_from_robot(robot: Element, name: str, hand: str | None = None) -> Arm:
+    """The arm in the root element of a URDF called `name` in messages."""
     if robot.tag != "robot":
         raise InputError(
             f"{name}, line {robot.line}: expected <robot> at the root of a URDF, got <{robot.tag:.40}>."
@@ -308,17 +306,7 @@ class _Reader:
         return self._float(element.text, f"<{element.tag}>", where)
 
     def _float(self, text: str, what: str, where: str, largest: float = LARGEST) -> float:
-        try:
-            if "_" in text or not text.isascii():  # float() takes 1_000 and other digits; XML numbers do not
-                raise ValueError
-            value = float(text)
-        except ValueError:
-            raise InputError(f"{where}: {what} must be a number, got {shorten(text)}.") from None
-        if not math.isfinite(value):
-            raise InputError(f"{where}: {what} must be finite, got {shorten(text)}.")
-        if abs(value) > largest:
-            raise InputError(f"{where}: {what} must not exceed {largest:g}, got {shorten(text)}.")
-        return value
+        return number(text, what, where, largest)
 
 
 def _tags(root: Element) -> Iterator[str]:

@@ -409,6 +409,7 @@ def test_one_warning_for_all_that_was_ignored() -> None:
         '<tendon><spatial name="t" stiffness="5"/></tendon>',
         '<actuator><motor site="s"/></actuator>',
         '<option density="1.2"/>',
+        '<worldbody><flexcomp name="cloth"/></worldbody>',
     ],
 )
 def test_forces_that_an_arm_cannot_have_are_named(more: str) -> None:

@@ -30,6 +30,7 @@ UNREADABLE = {
     "composite": "write its bodies out",
     "flexcomp": "remove it",
 }
+SOFT = ("composite", "flexcomp")  # on the world they are no part of an arm
 WITHOUT_MOTION = {"camera", "light", "plugin", "layer"}
 
 
@@ -57,6 +58,9 @@ class BodyReader:
         """The bodies that stand on the world."""
         content = Content()
         for element in root.all("worldbody"):
+            for child in [child for child in element.children if child.tag in SOFT]:
+                self.ignored.add(f"<{child.tag}> on the world", child)
+                element.children.remove(child)
             self._collect(element, ORIGIN, element.attributes.get("childclass"), content)
         return tuple(self._body(*inner) for inner in content.bodies)
 

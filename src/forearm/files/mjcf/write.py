@@ -23,9 +23,10 @@ from forearm.spatial import Floats, rpy_of
 from forearm.values import LARGEST
 
 HAND_SITE = "attachment_site"
-# MuJoCo refuses moving bodies with less mass or inertia than 1e-15 and moments that miss A + B >= C in the
-# last bit. This much is added there, in kg and kg m^2: no motion shows it.
-DUST = 1e-14
+# MuJoCo refuses moving bodies with less mass or inertia than 1e-15, and moments that miss A + B >= C in the
+# last bit. So much is added there, in kg and kg m^2, and relative to C: no motion shows it.
+DUST = 2e-15
+FLAT = 1e-14
 DEEPEST = MAX_DEPTH - 5  # levels of bodies that a reader takes
 
 
@@ -148,15 +149,15 @@ def _inertial(link: Link, moves: bool, is_heavy: bool) -> Iterator[str]:
     needs_dust = moves and not is_heavy
     if link.massless and not needs_dust:
         return
-    a, b, c = np.linalg.eigvalsh(inertia)
     is_diagonal = not (inertia - np.diag(np.diag(inertia))).any()
-    short = c - a - b  # of what A + B >= C asks for: rounding of flat bodies, or more, which no body has
-    if (
-        needs_dust
-        or (a < DUST and not is_diagonal)
-        or (abs(short) <= DUST * max(c, 1.0) and not link.massless)
-    ):
-        mass, inertia = max(mass, DUST if needs_dust else 0.0), inertia + DUST * max(c, 1.0) * np.eye(3)
+    a, b, c = sorted(np.diag(inertia)) if is_diagonal else np.linalg.eigvalsh(inertia)
+    short = c - a - b  # of A + B >= C; more than rounding, as of a flat body, no body has
+    if needs_dust:
+        mass, inertia = max(mass, DUST), inertia + DUST * np.eye(3)
+    elif a < DUST and not is_diagonal:
+        inertia = inertia + DUST * np.eye(3)
+    if (0.0 if is_diagonal else -FLAT * c) < short <= FLAT * c:
+        inertia = inertia + FLAT * c * np.eye(3)
     if is_diagonal:
         tensor = f"diaginertia={_numbers(np.diag(inertia))}"
     else:

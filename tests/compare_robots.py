@@ -78,6 +78,11 @@ def difference(pin: Any, path: Path, arm: fa.Arm) -> float:
         (fa.dynamics.inverse(arm, q, qd, qdd), tau),
         (fa.dynamics.inertia_matrix(arm, q), share.T @ M[np.ix_(places, places)] @ share),
     ]
+    other = fa.from_pinocchio(model).rigid()
+    order = [list(model.names).index(joint.name) - 1 for joint in other.joints]
+    state = [(share @ q + offset)[order], (share @ qd)[order], (share @ qdd)[order]]
+    theirs = pin.rnea(model, model.createData(), configuration, v, a)[np.array(places)[order]]
+    pairs.append((fa.dynamics.inverse(other, *state), theirs))
     if arm.n <= COMPILED:
         pairs.append((fa.compile(arm).inverse_dynamics(q, qd, qdd), tau))
     return max(float(np.abs(ours - theirs).max() / np.abs(theirs).max()) for ours, theirs in pairs)

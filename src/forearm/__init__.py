@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from forearm.drives import DAC
     from forearm.files import arms, load
     from forearm.files.mjcf.compiled import from_mujoco
+    from forearm.files.pinocchio_model import from_pinocchio
     from forearm.kernels.kernel import Kernel, compile
     from forearm.simulation import Schedule, Simulation, load_simulation, simulate, simulate_many
     from forearm.trajectories import Plan, Request, Waypoint, plan
@@ -97,6 +98,7 @@ __all__ = [
     "dynamics",
     "from_dh",
     "from_mujoco",
+    "from_pinocchio",
     "generate",
     "kinematics",
     "load",
@@ -133,6 +135,7 @@ _LATER = {
     **dict.fromkeys(_OF_ARM, "arm"),
     **dict.fromkeys(("arms", "load"), "files"),
     "from_mujoco": "files.mjcf.compiled",
+    "from_pinocchio": "files.pinocchio_model",
     **dict.fromkeys(("Source", "generate"), "codegen"),
     **dict.fromkeys(("Kernel", "compile"), "kernels"),
     **dict.fromkeys(("Plan", "Request", "Waypoint", "plan"), "trajectories"),

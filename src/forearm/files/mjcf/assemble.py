@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from forearm.arm.arm import Arm, Hand
 from forearm.arm.drive import Friction, Motor
-from forearm.arm.joint import Frame, Joint, Kind, Limits, Mimic
+from forearm.arm.joint import Frame, Joint, Mimic
 from forearm.arm.link import Link
 from forearm.errors import InputError, NameNotFound, located, shorten, suggest
 from forearm.files.mjcf.orientation import ORIGIN, Placed
+from forearm.files.mjcf.tree import ArmBody, ArmJoint, BodyTree
 from forearm.portable import matmul
-from forearm.spatial import Floats, MassProperties, rotation_about
+from forearm.spatial import rotation_about
 
 WORLD = "world"
 # Names that makers of arms give the site where the hand is, with or without a prefix such as "left/".
@@ -25,67 +25,11 @@ HAND_SITES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class ArmJoint:
-    """One freedom of a body: a turn about an axis (3,) through `pos`, or a slide along it, both in the
-    body's frame; at q = `ref` the body is where it is written.
-    """
-
-    name: str
-    kind: Kind
-    axis: Floats
-    pos: Floats
-    ref: float = 0.0
-    limits: Limits = field(default_factory=Limits)
-    armature: float = 0.0  # kg m^2 (kg), joint side
-    viscous: float = 0.0
-    coulomb: float = 0.0
-    effort: float | None = None
-    gear: float = 1.0
-    where: str = ""
-
-
-@dataclass(frozen=True, eq=False)
-class ArmBody:
-    """A body: where it sits in its parent, the joints that move it, in their order, and what it weighs.
-
-    `loose` says where a free or a ball joint moves it, `unknown_mass` why its mass is not known.
-    """
-
-    name: str
-    placed: Placed
-    joints: tuple[ArmJoint, ...]
-    properties: MassProperties
-    children: tuple[ArmBody, ...] = ()
-    sites: Mapping[str, Floats] = field(default_factory=dict)
-    loose: str = ""
-    unknown_mass: str = ""
-    where: str = ""
-
-    def walk(self) -> Iterator[ArmBody]:
-        """It and everything on it, depth first."""
-        stack = [self]
-        while stack:
-            body = stack.pop()
-            yield body
-            stack.extend(reversed(body.children))
-
-
-@dataclass(frozen=True, eq=False)
-class BodyTree:
-    """Everything that an arm is made of: the bodies on the world, gravity there, and followers."""
-
-    name: str
-    bodies: tuple[ArmBody, ...]
-    gravity: Floats
-    mimics: Mapping[str, Mimic] = field(default_factory=dict)
-
-
 def arm_of(tree: BodyTree, file: str, root: str | None, hand: str | None) -> Arm:
     """The arm on `root`, which is fixed as its base; unless given, the one arm that there is."""
     base = chosen_base(tree, file, root)
-    _refuse_loose(base, file)
-    links, joints = _links_and_joints(base)
+    _refuse_loose(base)
+    links, joints = _links_and_joints(base, tree.driven)
     present = {joint.name for joint in joints}
     joints = [_following(joint, tree.mimics, present) for joint in joints]
     R = base.placed.R
@@ -138,7 +82,7 @@ def _named_base(tree: BodyTree, world: ArmBody, file: str, root: str) -> ArmBody
     raise NameNotFound(f"{file}: there is no body {shorten(root)} for root=; {suggest(str(root), names)}")
 
 
-def _refuse_loose(base: ArmBody, file: str) -> None:
+def _refuse_loose(base: ArmBody) -> None:
     for body in base.walk():
         if body.loose and " free " in body.loose:
             raise InputError(
@@ -150,7 +94,7 @@ def _refuse_loose(base: ArmBody, file: str) -> None:
             )
 
 
-def _links_and_joints(base: ArmBody) -> tuple[list[Link], list[Joint]]:
+def _links_and_joints(base: ArmBody, driven: Mapping[str, ArmJoint]) -> tuple[list[Link], list[Joint]]:
     bodies = list(base.walk())
     used = {body.name for body in bodies} | {joint.name for body in bodies for joint in body.joints}
     links, joints = [Link(name=base.name, mass=0.0)], []
@@ -162,7 +106,8 @@ def _links_and_joints(base: ArmBody) -> tuple[list[Link], list[Joint]]:
         moves = moves or bool(body.joints)
         if body.unknown_mass and moves:
             raise InputError(body.unknown_mass)
-        made = list(_joints_of(body, parent, used))
+        moved_by = [driven.get(joint.name, joint) for joint in body.joints]
+        made = list(_joints_of(body, moved_by, parent, used))
         links += [Link(name=joint.child) for joint in made[:-1]]
         links.append(Link(name=body.name) if body.unknown_mass else _link(body))
         joints += made
@@ -176,22 +121,22 @@ def _link(body: ArmBody) -> Link:
         return Link(name=body.name, mass=mass, com=com, inertia=inertia)
 
 
-def _joints_of(body: ArmBody, parent: str, used: set[str]) -> Iterator[Joint]:
+def _joints_of(body: ArmBody, moved_by: list[ArmJoint], parent: str, used: set[str]) -> Iterator[Joint]:
     """The joints that move a body, with links of no mass between them; a fixed one where there is none.
 
     A link's frame is where its joint is. So a body that turns about a point other than its origin sits on a
     fixed joint behind the hinge, which keeps its frame that of the file.
     """
     at, origin = body.placed, np.zeros(3)  # the next joint's parent frame; the body's origin, seen from it
-    for index, joint in enumerate(body.joints):
-        is_last = index == len(body.joints) - 1
+    for index, joint in enumerate(moved_by):
+        is_last = index == len(moved_by) - 1
         turns_elsewhere = joint.kind == "revolute" and bool(np.cross(joint.pos, joint.axis).any())
         pivot = joint.pos if turns_elsewhere else np.zeros(3)
         at = Placed(pivot - origin, np.eye(3)).on(at)
         child = body.name if is_last and not turns_elsewhere else _fresh(f"{joint.name}_link", used)
         yield _joint(joint, parent, child, at)
         parent, origin, at = child, pivot, ORIGIN
-    if not body.joints or origin.any():
+    if not moved_by or origin.any():
         yield Joint(
             name=_fresh(f"{body.name}_fixed", used),
             kind="fixed",
@@ -272,20 +217,3 @@ def _freedoms(arm: Arm, link: str) -> int:
         count += mover[link].kind != "fixed"
         link = mover[link].parent
     return count
-
-
-def joints_of(bodies: Sequence[ArmBody]) -> dict[str, ArmJoint]:
-    """All joints by name."""
-    return {joint.name: joint for body in bodies for part in body.walk() for joint in part.joints}
-
-
-def with_joints(bodies: Sequence[ArmBody], changed: Mapping[str, ArmJoint]) -> tuple[ArmBody, ...]:
-    """The bodies with joints replaced by those of the same name."""
-    return tuple(
-        dataclasses.replace(
-            body,
-            joints=tuple(changed.get(joint.name, joint) for joint in body.joints),
-            children=with_joints(body.children, changed),
-        )
-        for body in bodies
-    )

@@ -10,13 +10,13 @@ import numpy as np
 
 from forearm.arm.joint import Limits
 from forearm.errors import InputError
-from forearm.files.mjcf.assemble import ArmBody, ArmJoint
 from forearm.files.mjcf.attributes import MjcfElement, largest_of
 from forearm.files.mjcf.defaults import Defaults
 from forearm.files.mjcf.geoms import UnknownMass, properties_of_geoms
 from forearm.files.mjcf.ignored import Ignored
 from forearm.files.mjcf.orientation import ORIGIN, Placed, placed
 from forearm.files.mjcf.settings import MjcfSettings
+from forearm.files.mjcf.tree import ArmBody, ArmJoint
 from forearm.portable import matmul
 from forearm.reading.xml import Element
 from forearm.spatial import Floats, MassProperties, move_body

@@ -13,10 +13,11 @@ from forearm.arm.arm import Arm
 from forearm.arm.joint import Limits, Mimic
 from forearm.arm.tree import MAX_LINKS
 from forearm.errors import InputError, shorten
-from forearm.files.mjcf.assemble import ArmBody, ArmJoint, BodyTree, arm_of, joints_of, with_joints
+from forearm.files.mjcf.assemble import arm_of
 from forearm.files.mjcf.drives import Coefficients, Driven, add_actuator, coupling, leads, with_drive
 from forearm.files.mjcf.ignored import Ignored
 from forearm.files.mjcf.orientation import Placed, rotation_of_quat
+from forearm.files.mjcf.tree import ArmBody, ArmJoint, BodyTree, joints_of
 from forearm.portable import norm
 from forearm.spatial import Floats, pose, turn_inertia
 
@@ -40,12 +41,13 @@ def from_mujoco(model: Any, hand: str | None = None, root: str | None = None) ->
         raise InputError(f"from_mujoco: at most {MAX_LINKS} bodies, got {model.nbody}.")
     reader = _Compiled(model)
     bodies = reader.bodies()
-    bodies = with_joints(bodies, reader.driven(joints_of(bodies)))
+    joints = joints_of(bodies)
     tree = BodyTree(
         name=reader.text(0) or "model",
         bodies=bodies,
         gravity=np.zeros(3) if _is_weightless(model) else np.array(model.opt.gravity),
-        mimics=reader.mimics(joints_of(bodies)),
+        driven=reader.driven(joints),
+        mimics=reader.mimics(joints),
     )
     arm = arm_of(tree, "from_mujoco", root, hand)
     reader.ignored.warn(stacklevel=2)

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from forearm.arm.joint import Mimic
-from forearm.files.mjcf.assemble import ArmJoint
 from forearm.files.mjcf.attributes import MjcfElement, largest_of
 from forearm.files.mjcf.defaults import ACTUATORS, Defaults
 from forearm.files.mjcf.ignored import Ignored
 from forearm.files.mjcf.settings import MjcfSettings
+from forearm.files.mjcf.tree import ArmJoint
 from forearm.reading.xml import Element
 
 Coefficients = dict[str, float]  # joint -> moment arm

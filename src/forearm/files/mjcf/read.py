@@ -8,13 +8,14 @@ from pathlib import Path
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
-from forearm.files.mjcf.assemble import ArmBody, BodyTree, arm_of, joints_of, with_joints
+from forearm.files.mjcf.assemble import arm_of
 from forearm.files.mjcf.bodies import BodyReader
 from forearm.files.mjcf.defaults import Defaults
 from forearm.files.mjcf.drives import DriveReader
 from forearm.files.mjcf.ignored import Ignored
 from forearm.files.mjcf.include import MOST_OF_TAG, with_includes
 from forearm.files.mjcf.settings import settings_of
+from forearm.files.mjcf.tree import ArmBody, BodyTree, joints_of
 from forearm.portable import total
 from forearm.reading.xml import Element, parse_xml
 
@@ -47,12 +48,13 @@ def arm_from_mujoco_element(
     bodies = BodyReader(settings, defaults, ignored, names).world(mujoco)
     bodies = with_total_mass(bodies, settings.settotalmass, name)
     reader = DriveReader(settings, defaults, ignored)
-    bodies = with_joints(bodies, reader.driven(mujoco, joints_of(bodies)))
+    joints = joints_of(bodies)
     tree = BodyTree(
         name=mujoco.attributes.get("model", "").strip() or Path(name).stem,
         bodies=bodies,
         gravity=settings.gravity,
-        mimics=reader.mimics(mujoco, joints_of(bodies)),
+        driven=reader.driven(mujoco, joints),
+        mimics=reader.mimics(mujoco, joints),
     )
     arm = arm_of(tree, name, root, hand)
     ignored.warn(stacklevel=5)

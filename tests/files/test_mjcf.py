@@ -282,6 +282,7 @@ def test_limits(attributes: str, compiler: str, limits: tuple[float, float]) -> 
         ('<general joint="j" gainprm="3" biastype="affine" ctrlrange="0 2"/>', 1.0, None),
         ('<motor joint="j" gear="2" ctrlrange="-1 1"/><motor joint="j" ctrlrange="-1 1"/>', 1.0, 3.0),
         ('<motor jointinparent="j" gear="2"/>', 2.0, None),
+        ('<motor joint="j" gear="1e-200" ctrlrange="-1 1"/>', 1.0, 1e-200),
         ('<motor tendon="t" gear="2" ctrlrange="-1 1"/>', 6.0, 6.0),
         ('<motor tendon="two" gear="2" ctrlrange="-1 1"/>', 1.0, 8.0),
     ],
@@ -465,8 +466,8 @@ def test_files_are_included(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "message"),
     [
-        ("../secret.xml", "'../secret.xml' must be a relative path below the folder"),
-        ("/etc/passwd", "'/etc/passwd' must be a relative path below the folder"),
+        ("../secret.xml", "expected a file below the folder of arm.xml, got '../secret.xml'. Copy or link"),
+        ("/etc/passwd", "line 1: expected a file below the folder of arm.xml, got '/etc/passwd'."),
         ("arm.xml", "the file 'arm.xml' is included twice"),
         ("missing.xml", "missing.xml: not there"),
         (

@@ -4,15 +4,11 @@ in words that name the place.
 
 from __future__ import annotations
 
-import random
-import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
-from mjcf_making import random_mjcf
 from patience import patience
 
 import forearm as fa
@@ -20,7 +16,6 @@ from forearm.arm import Arm
 from forearm.errors import ForearmError, InputError
 from forearm.files.mjcf.include import MAX_INCLUDED
 from forearm.files.mjcf.read import arm_from_mjcf
-from forearm.kinematics import link_poses
 
 PATIENCE = 5  # s; each file here is read in less than one
 INERTIAL = '<inertial pos="0 0 0.1" mass="1" diaginertia="0.1 0.1 0.1"/>'
@@ -234,24 +229,3 @@ def test_many_kinds_of_things_are_one_warning() -> None:
     (warning,) = caught
     assert len(str(warning.message)) < 4000
     assert str(warning.message).endswith("; 4950 more kinds of things")
-
-
-def test_damaged_files_are_read_or_refused() -> None:
-    """Words lost, doubled or changed: an arm that can be computed with or a ForearmError, nothing else."""
-    rng = random.Random(5)
-    outcomes = set()
-    for seed in range(150):
-        text = random_mjcf(seed % 5)
-        words = re.split(r'(?<=[ "<>])', text)
-        for _ in range(rng.randint(1, 4)):
-            i = rng.randrange(len(words))
-            words[i] = rng.choice(("", words[i] * 2, rng.choice(words), "1e300", "-1", "nan", '"', "body"))
-        try:
-            arm = read("".join(words))
-        except ForearmError:
-            outcomes.add("refused")
-        else:
-            with np.errstate(all="ignore"):
-                link_poses(arm, np.zeros(arm.n))
-            outcomes.add("read")
-    assert outcomes == {"read", "refused"}

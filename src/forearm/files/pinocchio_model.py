@@ -19,6 +19,7 @@ from forearm.values import LARGEST
 
 BODY = 8  # FrameType
 NEEDED = ("njoints", "joints", "jointPlacements", "inertias", "names", "parents", "frames", "gravity")
+SMALLEST_GEAR = 1e-6  # 0 stands for none, and armature / N^2 must not overflow
 ALIGNED = re.compile(r"JointModel(RUB|R|P)([XYZ])")
 UNALIGNED: dict[str, Kind] = {
     "JointModelRevoluteUnaligned": "revolute",
@@ -84,7 +85,8 @@ def _joint(model: Any, i: int, names: list[str]) -> Joint:
     limits = Limits()
     if joint.nq == 1:  # without bounds the coordinate is cosine and sine
         limits = Limits(_bound(model.lowerPositionLimit[q]), _bound(model.upperPositionLimit[q]))
-    armature, gear = float(model.armature[v]), float(model.rotorGearRatio[v]) or 1.0
+    armature, ratio = float(model.armature[v]), float(model.rotorGearRatio[v])
+    gear = ratio if abs(ratio) >= SMALLEST_GEAR else 1.0
     damping, dry = float(model.damping[v]), float(model.friction[v])
     return Joint(
         name=name,

@@ -17,6 +17,7 @@ from forearm.files.mjcf.settings import MjcfSettings
 from forearm.files.mjcf.tree import ArmJoint
 from forearm.reading.xml import Element
 
+SMALLEST_GEAR = 1e-6  # below it an actuator moves nothing, and armature / N^2 would overflow
 Coefficients = dict[str, float]  # joint -> moment arm
 
 
@@ -148,7 +149,7 @@ def with_drive(joint: ArmJoint, drive: Driven) -> ArmJoint:
     """The joint with what drives it."""
     bounds = [] if joint.effort is None else [joint.effort]
     bounds += [drive.effort] if 0.0 < drive.effort < math.inf else []
-    is_geared = len(drive.gears) == 1 and drive.gears[0] != 0.0
+    is_geared = len(drive.gears) == 1 and abs(drive.gears[0]) >= SMALLEST_GEAR
     return dataclasses.replace(
         joint,
         effort=min(bounds, default=None),

@@ -44,7 +44,13 @@ class _Including:
             raise InputError(f"{include.place}: <include> needs a folder; load the file by its path.")
         if not name:
             raise InputError(f"{include.place}: <include> needs the attribute 'file'.")
-        found = beside(path, name)
+        try:
+            found = beside(path, name)
+        except InputError:
+            raise InputError(
+                f"{include.place}: expected a file below the folder of {self.main.name}, got "
+                f"{shorten(name)}. Copy or link it there, or give the compiled model to fa.from_mujoco."
+            ) from None
         if not found.exists():  # MuJoCo looks beside the main file too
             found = beside(self.main, name)
         if found in self.seen or len(self.seen) > MAX_INCLUDED:

@@ -133,6 +133,8 @@ def test_mujoco_reads_what_is_written(text: str) -> None:
     written = mjcf_text(arm)
     again = read(written)
     before, after = MjcfPeer(text, arm), MjcfPeer(written, again)
+    assert after.model.nbody == before.model.nbody  # joints that shared a body share it again
+    assert [link.name for link in again.links] == [link.name for link in arm.links]
     for q, qd in states(arm):
         before.move_to(q, qd)
         after.move_to(q, qd)

@@ -12,6 +12,7 @@ from forearm.arm.drive import Friction, Motor
 from forearm.arm.joint import Frame, Joint, Mimic
 from forearm.arm.link import Link
 from forearm.errors import InputError, NameNotFound, located, shorten, suggest
+from forearm.files.mjcf.gather import link_between
 from forearm.files.mjcf.orientation import ORIGIN, Placed
 from forearm.files.mjcf.tree import ArmBody, ArmJoint, BodyTree
 from forearm.portable import matmul
@@ -133,7 +134,7 @@ def _joints_of(body: ArmBody, moved_by: list[ArmJoint], parent: str, used: set[s
         turns_elsewhere = joint.kind == "revolute" and bool(np.cross(joint.pos, joint.axis).any())
         pivot = joint.pos if turns_elsewhere else np.zeros(3)
         at = Placed(pivot - origin, np.eye(3)).on(at)
-        child = body.name if is_last and not turns_elsewhere else _fresh(f"{joint.name}_link", used)
+        child = body.name if is_last and not turns_elsewhere else _fresh(link_between(joint.name), used)
         yield _joint(joint, parent, child, at)
         parent, origin, at = child, pivot, ORIGIN
     if not moved_by or origin.any():

@@ -11,10 +11,11 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from forearm.arm.arm import Arm, Hand
-from forearm.arm.joint import Frame, Joint, Limits
+from forearm.arm.joint import Joint, Limits
 from forearm.arm.link import Link
 from forearm.errors import LossWarning, ModelError
 from forearm.files.mjcf.assemble import WORLD
+from forearm.files.mjcf.gather import WrittenBody, gathered
 from forearm.files.urdf_write import friction_at_joint, in_joint_frames, lost_of_drive
 from forearm.portable import matmul
 from forearm.reading.textfile import write_text
@@ -91,56 +92,47 @@ def _is_on_world(arm: Arm) -> bool:
 
 def _bodies(arm: Arm) -> Iterator[str]:
     """The lines of all bodies, each inside the one that it sits on."""
-    children: dict[str, list[Joint]] = {}
-    for joint in arm.tree:
-        children.setdefault(joint.parent, []).append(joint)
-    links = {link.name: link for link in arm.links}
-    heavy = _heavy(arm, children)
-    open_bodies: list[str] = []
-
-    def opened(name: str, joint: Joint | None) -> Iterator[str]:
-        margin = "    " + "  " * len(open_bodies)
-        open_bodies.append(name)
-        if len(open_bodies) > DEEPEST:
+    heavy = _heavy(arm)
+    inside: list[str] = []
+    bodies = list(gathered(arm))
+    if not _is_on_world(arm):
+        rpy = rpy_of(arm.base[:3, :3]) + 0.0
+        bodies.insert(0, WrittenBody(arm.links[0], "", arm.base[:3, 3], rpy, ()))
+    for body in bodies:
+        yield from _closed(inside, body.parent)
+        margin = "    " + "  " * len(inside)
+        inside.append(body.link.name)
+        if len(inside) > DEEPEST:
             raise ModelError(
                 f"{arm.name}: bodies nested more than {DEEPEST} deep, which readers of MJCF do not take; "
                 "write a URDF or an arm file."
             )
-        yield f"{margin}<body name={quoteattr(name)}{_place(arm, joint)}>"
-        moves = joint is not None and joint.kind != "fixed"
-        for line in (*_inertial(links[name], moves, heavy[name]), *_joint(joint), *_hand(arm, name)):
-            yield f"{margin}  {line}"
-
-    def closed(name: str) -> Iterator[str]:
-        while open_bodies and open_bodies[-1] != name:
-            open_bodies.pop()
-            yield "    " + "  " * len(open_bodies) + "</body>"
-
-    is_on_world = _is_on_world(arm)
-    if not is_on_world:
-        yield from opened(arm.base_link, None)
-    for joint in arm.tree:  # depth first
-        yield from closed(joint.parent)
-        yield from opened(joint.child, joint)
-    yield from closed("")
+        yield f"{margin}<body name={quoteattr(body.link.name)}{_place(body)}>"
+        lines = [*_inertial(body.link, bool(body.joints), heavy[body.link.name])]
+        lines += [_joint(*placed) for placed in body.joints] + list(_hand(arm, body.link.name))
+        yield from (f"{margin}  {line}" for line in lines)
+    yield from _closed(inside, "")
 
 
-def _place(arm: Arm, joint: Joint | None) -> str:
-    if joint is None:
-        xyz, rpy = arm.base[:3, 3], rpy_of(arm.base[:3, :3]) + 0.0
-    else:
-        assert isinstance(joint.placement, Frame)
-        xyz, rpy = joint.placement.xyz, joint.placement.rpy
-    return (f" pos={_numbers(xyz)}" if xyz.any() else "") + (f" euler={_numbers(rpy)}" if rpy.any() else "")
+def _closed(inside: list[str], name: str) -> Iterator[str]:
+    """The ends of bodies up to the one of that name, which stays open."""
+    while inside and inside[-1] != name:
+        inside.pop()
+        yield "    " + "  " * len(inside) + "</body>"
 
 
-def _heavy(arm: Arm, children: dict[str, list[Joint]]) -> dict[str, bool]:
+def _place(body: WrittenBody) -> str:
+    pos = f" pos={_numbers(body.xyz)}" if body.xyz.any() else ""
+    return pos + (f" euler={_numbers(body.rpy)}" if body.rpy.any() else "")
+
+
+def _heavy(arm: Arm) -> dict[str, bool]:
     """Whether MuJoCo takes a link as one that may move: it or something fixed on it has mass and inertia."""
-    heavy: dict[str, bool] = {}
-    for link in reversed(arm.links):  # depth first, so children come before
-        moments = np.linalg.eigvalsh(link.inertia)
-        fixed = (joint.child for joint in children.get(link.name, []) if joint.kind == "fixed")
-        heavy[link.name] = (link.mass >= DUST and moments[0] >= DUST) or any(heavy[name] for name in fixed)
+    heavy = {}
+    for link in arm.links:
+        heavy[link.name] = link.mass >= DUST and bool(np.linalg.eigvalsh(link.inertia)[0] >= DUST)
+    for joint in reversed(arm.tree):  # depth first, so children come before
+        heavy[joint.parent] |= joint.kind == "fixed" and heavy[joint.child]
     return heavy
 
 
@@ -165,12 +157,11 @@ def _inertial(link: Link, moves: bool, is_heavy: bool) -> Iterator[str]:
     yield f"<inertial pos={_numbers(link.com)} mass={_numbers([mass])} {tensor}/>"
 
 
-def _joint(joint: Joint | None) -> Iterator[str]:
-    if joint is None or joint.kind == "fixed":
-        return
+def _joint(joint: Joint, axis: Floats, pos: Floats) -> str:
     damping, dry = friction_at_joint(joint)
     said = [f"name={quoteattr(joint.name)}", f'type="{"hinge" if joint.kind == "revolute" else "slide"}"']
-    said.append(f"axis={_numbers(joint.axis)}")
+    said.append(f"axis={_numbers(axis)}")
+    said += [f"pos={_numbers(pos)}"] if pos.any() and joint.kind == "revolute" else []
     if joint.limits != Limits():
         said.append(f"range={_numbers(np.clip(joint.limits, -LARGEST, LARGEST))}")
     if joint.motor is not None and joint.motor.rotor_inertia:
@@ -179,7 +170,7 @@ def _joint(joint: Joint | None) -> Iterator[str]:
     said += [f"frictionloss={_numbers([dry])}"] if dry else []
     if joint.max_effort:
         said.append(f"actuatorfrcrange={_numbers([-joint.max_effort, joint.max_effort])}")
-    yield f"<joint {' '.join(said)}/>"
+    return f"<joint {' '.join(said)}/>"
 
 
 def _hand(arm: Arm, link: str) -> Iterator[str]:

@@ -59,7 +59,7 @@ def _capsule_squares(s: Floats) -> Triple:
 
 SOLIDS = {
     "sphere": Solid(
-        1, lambda s: 4 / 3 * math.pi * float(s[0] ** 3), lambda s: _ellipsoid_squares(s[[0, 0, 0]])
+        1, lambda s: 4 / 3 * math.pi * float(s[0] * s[0] * s[0]), lambda s: _ellipsoid_squares(s[[0, 0, 0]])
     ),
     "ellipsoid": Solid(3, lambda s: 4 / 3 * math.pi * float(s[0] * s[1] * s[2]), _ellipsoid_squares),
     "box": Solid(3, lambda s: 8.0 * float(s[0] * s[1] * s[2]), _box_squares),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mujoco import MjModel
 from numpy.typing import NDArray
 
 import forearm as fa
@@ -367,6 +368,26 @@ def test_full_inertia() -> None:
     text = '<inertial pos="0 0 0" mass="4" fullinertia="1 2 2.5 0.1 0.2 0.3"/>'
     found = read(f'<body name="a">{text}</body>').link("a").inertia
     np.testing.assert_array_equal(found, [[1, 0.1, 0.2], [0.1, 2, 0.3], [0.2, 0.3, 2.5]])
+
+
+@pytest.mark.parametrize(
+    ("geom", "compiler", "mass"),
+    [
+        ('<geom type="box" size="0.1 0.2 0.3"/>', "", 1.7),
+        ('<geom type="box" size="0.1 0.2 0.3"/>', 'inertiafromgeom="true"', 48.0),
+        ('<geom type="box" size="0.1 0.2 0.3" mass="0"/>', 'inertiafromgeom="true"', 1.7),
+        (
+            '<geom type="box" size="0.1 0.2 0.3" group="3"/>',
+            'inertiafromgeom="true" inertiagrouprange="0 2"',
+            1.7,
+        ),
+    ],
+)
+def test_inertial_or_geoms(geom: str, compiler: str, mass: float) -> None:
+    arm = read(body("a", body("b", joint() + geom)), compiler=compiler)
+    assert arm.link("b").mass == pytest.approx(mass, rel=1e-15)
+    text = f"<mujoco><compiler {compiler}/><worldbody>{body('b', joint() + geom)}</worldbody></mujoco>"
+    assert MjModel.from_xml_string(text).body_mass[1] == pytest.approx(mass, rel=1e-15)
 
 
 MESH = '<body name="b"><joint name="j"/><geom name="shell" type="mesh" mesh="m"/></body>'

@@ -160,18 +160,17 @@ class BodyReader:
     def _properties(self, body: MjcfElement, content: Content) -> tuple[MassProperties, str]:
         """Mass, centre and inertia, or why they are not known."""
         rule = self.settings.inertiafromgeom
-        from_geoms = rule == "true" and any(_may_weigh(geom) for geom, _ in content.geoms)
-        if content.inertials and not from_geoms:
-            return self._bounded(self._inertial(*content.inertials[0])), ""
-        if rule == "false":
-            return self._bounded(NOTHING), ""
+        given = self._inertial(*content.inertials[0]) if content.inertials else None
+        if rule == "false" or (rule == "auto" and given is not None):
+            return self._bounded(given or NOTHING), ""
         try:
-            return self._bounded(properties_of_geoms(content.geoms, self.settings)), ""
+            found = properties_of_geoms(content.geoms, self.settings)
         except UnknownMass as why:
             return (
                 NOTHING,
                 f"{why}; give body {body.name!r} an <inertial>, or the compiled model to fa.from_mujoco.",
             )
+        return self._bounded(found if given is None or found[0] > 0.0 else given), ""
 
     def _inertial(self, element: MjcfElement, frame: Placed) -> MassProperties:
         here = placed(element, self.settings).on(frame)
@@ -198,7 +197,3 @@ class BodyReader:
             turned = matmul(axes * bounded, axes.T)
             inertia = 0.5 * (turned + turned.T)
         return mass, com, inertia
-
-
-def _may_weigh(geom: MjcfElement) -> bool:
-    return geom.values.get("type", "sphere") not in ("plane", "hfield")

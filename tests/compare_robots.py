@@ -130,7 +130,12 @@ def beside_pinocchio(path: Path, arm: fa.Arm) -> list[tuple[Floats, Floats]]:
     tau = share.T @ pin.rnea(model, model.createData(), configuration, v, a)[places]
     M = pin.crba(model, model.createData(), configuration)
     M = np.triu(M) + np.triu(M, 1).T
-    return answers(arm, (q, qd, qdd), tau, share.T @ M[np.ix_(places, places)] @ share)
+    pairs = answers(arm, (q, qd, qdd), tau, share.T @ M[np.ix_(places, places)] @ share)
+    other = fa.from_pinocchio(model).rigid()
+    order = [list(model.names).index(joint.name) - 1 for joint in other.joints]
+    state = [(share @ q + offset)[order], (share @ qd)[order], (share @ qdd)[order]]
+    theirs = pin.rnea(model, model.createData(), configuration, v, a)[np.array(places)[order]]
+    return [*pairs, (fa.dynamics.inverse(other, *state), theirs)]
 
 
 def beside_mujoco(path: Path, arm: fa.Arm) -> list[tuple[Floats, Floats]]:

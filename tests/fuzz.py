@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from mjcf_making import MjcfMaking, random_mjcf
 from mutations import BYTES, TOKENS, Mutator, stl_field, toml_tree, xml_tree
 from patience import TooLongError, patience
 from urdf_making import Making, random_urdf
@@ -37,6 +38,8 @@ from forearm.errors import ForearmError
 from forearm.files.armfile_read import arm_from_document
 from forearm.files.armfile_write import arm_text
 from forearm.files.builtin import folder as builtin_folder
+from forearm.files.mjcf.read import arm_from_mjcf
+from forearm.files.mjcf.write import mjcf_text
 from forearm.files.urdf_read import arm_from_urdf
 from forearm.files.urdf_write import urdf_text
 from forearm.kinematics import link_poses
@@ -71,6 +74,20 @@ def check_urdf(data: bytes, _folder: Path) -> None:
         _check_arm(arm)
         back = arm_from_urdf(urdf_text(arm).encode(), "back.urdf")
         assert back == arm, "the arm that was written and read back differs"
+
+
+def check_mjcf(data: bytes, _folder: Path) -> None:
+    """An arm, finite, that can be computed with and comes back from the MJCF written of it with the same
+    joints; or a ForearmError.
+    """
+    arm = arm_from_mjcf(data, "fuzz.xml")
+    with _accepted():
+        _check_arm(arm)
+        back = arm_from_mjcf(mjcf_text(arm).encode(), "back.xml")
+        moving = [
+            [(j.name, j.kind, j.limits, j.mimic) for j in a.tree if j.kind != "fixed"] for a in (arm, back)
+        ]
+        assert moving[0] == moving[1], "the arm that was written and read back differs"
 
 
 def check_parts(data: bytes, folder: Path) -> None:
@@ -165,6 +182,12 @@ def urdf_documents() -> tuple[bytes, ...]:
 
 
 @cache
+def mjcf_documents() -> tuple[bytes, ...]:
+    """Made files, with every way to write a turn, classes, geoms, drives and couplings."""
+    return tuple(random_mjcf(seed, MjcfMaking(bodies=5)).encode() for seed in range(8))
+
+
+@cache
 def parts_documents() -> tuple[bytes, ...]:
     """A parts file with every shape."""
     return ((DATA / "every_shape.parts.toml").read_bytes(),)
@@ -189,6 +212,7 @@ def stl_documents() -> tuple[bytes, ...]:
 READERS = {
     "toml": Reader(".toml", arm_documents, (*BYTES, *TOKENS, *[toml_tree] * 5), check_armfile),
     "urdf": Reader(".urdf", urdf_documents, (*BYTES, *TOKENS, *[xml_tree] * 5), check_urdf),
+    "mjcf": Reader(".xml", mjcf_documents, (*BYTES, *TOKENS, *[xml_tree] * 5), check_mjcf),
     "parts": Reader(".parts.toml", parts_documents, (*BYTES, *TOKENS, *[toml_tree] * 5), check_parts),
     "stl": Reader(".stl", stl_documents, (*BYTES, *TOKENS, *[stl_field] * 5), check_stl),
 }

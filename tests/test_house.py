@@ -23,6 +23,7 @@ ROOMS = (
 DEFERRED_EXCEPTIONS = {
     ("arm.arm", "files.armfile_write"),
     ("arm.arm", "files.urdf_write"),
+    ("arm.arm", "files.mjcf.write"),
     ("arm.arm", "reduction.base"),
     ("arm.arm", "reduction.regrouped"),
     ("simulation.result", "plots.motion"),

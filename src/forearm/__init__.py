@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from forearm.codegen.generate import Source, generate
     from forearm.drives import DAC
     from forearm.files import arms, load
+    from forearm.files.mjcf.compiled import from_mujoco
+    from forearm.files.pinocchio_model import from_pinocchio
     from forearm.kernels.kernel import Kernel, compile
     from forearm.simulation import Schedule, Simulation, load_simulation, simulate, simulate_many
     from forearm.trajectories import MotionLog, Plan, Request, Waypoint, plan, read_motion
@@ -98,6 +100,8 @@ __all__ = [
     "drives",
     "dynamics",
     "from_dh",
+    "from_mujoco",
+    "from_pinocchio",
     "generate",
     "kinematics",
     "load",
@@ -134,6 +138,8 @@ _LATER = {
     "DAC": "drives",
     **dict.fromkeys(_OF_ARM, "arm"),
     **dict.fromkeys(("arms", "load"), "files"),
+    "from_mujoco": "files.mjcf.compiled",
+    "from_pinocchio": "files.pinocchio_model",
     **dict.fromkeys(("Source", "generate"), "codegen"),
     **dict.fromkeys(("Kernel", "compile"), "kernels"),
     **dict.fromkeys(("MotionLog", "Plan", "Request", "Waypoint", "plan", "read_motion"), "trajectories"),

@@ -185,10 +185,21 @@ def test_convert_there_and_back(capsys: Capture, tmp_path: Path) -> None:
     assert np.allclose(fa.kinematics.forward(full, q), fa.kinematics.forward(locked, shorter), atol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["p.xml", "p.mjcf"])
+def test_convert_to_mjcf_and_back(capsys: Capture, tmp_path: Path, name: str) -> None:
+    mjcf, back = str(tmp_path / name), str(tmp_path / "back.toml")
+    assert run(capsys, "convert", "panda", mjcf)[0] == 0
+    assert run(capsys, "convert", mjcf, back, "--root", "link1")[0] == 0
+    full, shorter = fa.load("panda"), fa.load(back)
+    assert [j.name for j in shorter.joints] == [j.name for j in full.joints][1:]
+    code, out, _ = run(capsys, "info", mjcf, "--root", "link1", "--json")
+    assert (code, json.loads(out)["n"]) == (0, 6)
+
+
 @pytest.mark.parametrize(
     ("arguments", "piece"),
     [
-        (("convert", "panda", "x.txt"), ".toml or .urdf"),
+        (("convert", "panda", "x.txt"), ".toml, .urdf, .xml or .mjcf"),
         (("convert", "panda", "x.toml", "--lock", "joint3"), "JOINT=NUMBER"),
         (("convert", "panda", "x.toml", "--lock", "joint33=1"), "did you mean 'joint3'"),
         (

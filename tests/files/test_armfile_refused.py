@@ -385,7 +385,7 @@ def test_load_names_what_it_knows(tmp_path: Path) -> None:
         NameNotFound, match=r"'puma506' is neither a built-in arm nor .*; did you mean 'puma560'"
     ):
         load("puma506")
-    with pytest.raises(InputError, match=r"must end in \.toml \(arm file\) or \.urdf"):
+    with pytest.raises(InputError, match=r"must end in \.toml \(arm file\), \.urdf or \.xml \(MJCF\)"):
         load(tmp_path / "arm.json")
     with pytest.raises(InputError, match="expected a name or a path, got 5"):
         load(5)  # type: ignore[arg-type]

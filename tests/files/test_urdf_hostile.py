@@ -19,9 +19,10 @@ from patience import patience
 import forearm as fa
 from forearm.arm import Arm
 from forearm.errors import ForearmError, InputError, ModelError
-from forearm.files.urdf_read import MAX_URDF_BYTES, arm_from_urdf
+from forearm.files.urdf_read import arm_from_urdf
 from forearm.files.urdf_write import urdf_text
 from forearm.kinematics import link_poses
+from forearm.reading.xml import MAX_XML_BYTES
 
 KINOVA = Path(__file__).parent.parent / "data" / "kinova_mico.urdf"
 
@@ -121,7 +122,7 @@ def test_deep_nesting() -> None:
 def test_file_too_large(tmp_path: Path) -> None:
     file = tmp_path / "large.urdf"
     with file.open("wb") as stream:
-        stream.truncate(MAX_URDF_BYTES + 1)
+        stream.truncate(MAX_XML_BYTES + 1)
     with pytest.raises(InputError, match=r"large\.urdf: larger than the 32 MB allowed for such a file\.$"):
         fa.load(file)
 

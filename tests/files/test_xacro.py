@@ -87,7 +87,7 @@ def test_the_real_one_agrees(xacro: Path) -> None:
 def test_errors_name_the_expanded_text(xacro: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch)
     xacro.write_text(XACRO.replace("continuous", "ball"), encoding="utf-8")
-    said = r"^arm\.urdf\.xacro \(expanded\), line 4, joint 'j': unknown type"
+    said = r"^arm\.urdf\.xacro \(expanded\), line 4, joint 'j', type: expected one of revolute"
     with pytest.raises(fa.InputError, match=said):
         fa.load(xacro, packages={"parts": xacro.parent.parent / "elsewhere"})
 

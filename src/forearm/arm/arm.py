@@ -269,6 +269,12 @@ class Arm:
 
         save_urdf(self, path)
 
+    def to_mjcf(self, path: str | os.PathLike[str]) -> None:
+        """Write MJCF, the XML of MuJoCo; what MJCF cannot say is named in a LossWarning."""
+        from forearm.files.mjcf.write import save_mjcf
+
+        save_mjcf(self, path)
+
     def __repr__(self) -> str:
         kinds = "".join("R" if j.kind == "revolute" else "P" for j in self.joints)
         shape = "serial" if self.is_serial else "tree"

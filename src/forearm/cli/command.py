@@ -18,12 +18,12 @@ from forearm.cli.terminal import complain, is_unicode, width
 from forearm.errors import InputError, not_among, shorten
 
 __all__ = [
-    "ARM_HELP", "Command", "Formatter", "Parser", "add_arm", "add_hand", "add_json", "add_rigid", "complain",
-    "group", "names_of", "show_json", "width", "with_examples",
+    "ARM_HELP", "Command", "Formatter", "Parser", "add_arm", "add_hand", "add_json", "add_rigid", "add_root",
+    "complain", "group", "names_of", "show_json", "width", "with_examples",
 ]  # fmt: skip
 
 LISTED = 13  # characters before the summary of a command in the list of them
-ARM_HELP = "built-in name, or path to a .toml or .urdf file"
+ARM_HELP = "built-in name, or path to a .toml, .urdf or .xml (MJCF) file"
 
 
 @dataclass(frozen=True)
@@ -130,6 +130,13 @@ def add_arm(parser: argparse._ActionsContainer, help_text: str = ARM_HELP, is_ne
 def add_hand(parser: argparse._ActionsContainer) -> None:
     """The --hand option, the same everywhere."""
     parser.add_argument("--hand", metavar="LINK", help="the link that is the hand, if not the default")
+
+
+def add_root(parser: argparse._ActionsContainer) -> None:
+    """The --root option, where an arm may be chosen from a file of several."""
+    parser.add_argument(
+        "--root", metavar="BODY", help="the body of an MJCF file that is the base, if not the default"
+    )
 
 
 def add_rigid(parser: argparse._ActionsContainer) -> None:

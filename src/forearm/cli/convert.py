@@ -5,20 +5,24 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from forearm.arm.arm import Arm
 from forearm.arm.snap import rounded_angles
-from forearm.cli.command import ARM_HELP, Command, add_hand, add_json, add_rigid, show_json, width
+from forearm.cli.command import ARM_HELP, Command, add_hand, add_json, add_rigid, add_root, show_json, width
 from forearm.cli.loading import add_reading, load, reading_of
 from forearm.cli.numbers import plain_float
 from forearm.cli.outputs import check_output, tell_written
 from forearm.errors import InputError, shorten
 from forearm.tables import filled
 
+WRITERS = {".toml": Arm.save, ".urdf": Arm.to_urdf, ".xml": Arm.to_mjcf, ".mjcf": Arm.to_mjcf}
+
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="IN", help=ARM_HELP)
-    parser.add_argument("target", metavar="OUT", help="file to write, ending in .toml or .urdf")
+    parser.add_argument("target", metavar="OUT", help="file to write, ending in .toml, .urdf, .xml or .mjcf")
     add_hand(parser)
     add_reading(parser)
+    add_root(parser)
     add_rigid(parser)
     parser.add_argument(
         "--lock",
@@ -37,8 +41,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(given: argparse.Namespace) -> int:
     target = Path(given.target)
-    check_output("OUT", given.target, (".toml", ".urdf"))
-    arm = load(given.source, hand=given.hand, **reading_of(given))
+    check_output("OUT", given.target, tuple(WRITERS))
+    arm = load(given.source, hand=given.hand, root=given.root, **reading_of(given))
     arm = arm.rigid() if given.rigid else arm
     locked = [_locked(text) for text in given.lock]
     if len(dict(locked)) < len(locked):
@@ -48,10 +52,7 @@ def _run(given: argparse.Namespace) -> int:
     arm = arm.lock(dict(locked)) if locked else arm
     snapped = rounded_angles(arm) if given.snap_angles else ()
     arm = arm.snap_angles() if snapped else arm
-    if target.suffix.lower() == ".toml":
-        arm.save(target)
-    else:
-        arm.to_urdf(target)
+    WRITERS[target.suffix.lower()](arm, target)
     if given.json:
         document = {"name": arm.name, "n": arm.n, "written": str(target)}
         show_json(document | ({"snapped": [vars(a) for a in snapped]} if given.snap_angles else {}))
@@ -73,7 +74,8 @@ def _locked(text: str) -> tuple[str, float]:
 
 
 COMMAND = Command(
-    "forearm convert puma560 puma560.urdf\nforearm convert panda locked.toml --lock joint3=0.4 --rigid",
+    "forearm convert puma560 puma560.urdf\nforearm convert panda panda.xml\n"
+    "forearm convert panda locked.toml --lock joint3=0.4 --rigid",
     _add_arguments,
     _run,
 )

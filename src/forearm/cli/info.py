@@ -12,7 +12,7 @@ from forearm.arm.arm import Arm
 from forearm.arm.text import arm_report
 from forearm.checking.links import inertia_without_mass, triangle_violations
 from forearm.checking.magnitudes import reach
-from forearm.cli.command import Command, add_arm, add_json, show_json, width
+from forearm.cli.command import Command, add_arm, add_json, add_root, show_json, width
 from forearm.cli.loading import add_reading, load, reading_of
 from forearm.cli.outputs import add_plot, check_picture, tell_written
 from forearm.cli.progress import ProgressBar
@@ -30,6 +30,7 @@ from forearm.tables import filled, number
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
     add_reading(parser)
+    add_root(parser)
     add_state(parser, "q", "posture to draw, rad (m) (default: zero, or the nearest to it within limits)")
     parser.add_argument(
         "--base", action="store_true", help="also the base parameters: what joint torques can tell apart"
@@ -40,7 +41,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(given: argparse.Namespace) -> int:
     check_picture("--plot", given.plot)
-    arm = load(given.arm, hand=given.hand, **reading_of(given))
+    arm = load(given.arm, hand=given.hand, root=given.root, **reading_of(given))
     q = resting(arm) if given.q is None else read_state(arm, given.q, "q", given.degrees)
     if given.plot:
         from forearm.plots.arms import save_picture

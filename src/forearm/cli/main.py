@@ -26,7 +26,7 @@ COMMANDS = {
     "arms": "List the built-in arms.",
     "info": "Show an arm: joints, links, drives, and a drawing of its skeleton.",
     "check": "Check an arm file: errors, and what is possible but implausible.",
-    "convert": "Write an arm in another format: arm file (.toml) or URDF.",
+    "convert": "Write an arm in another format: arm file (.toml), URDF or MJCF.",
     "parts": "Mass, centre and inertia of sections, parts and links of a parts file.",
     "kinematics": "Where the hand is and how it moves; every posture that brings it to a pose.",
     "plan": "From points, poses or a line of the hand to a motion with its torques and voltages.",

@@ -1,4 +1,4 @@
-"""One door for every arm: a built-in name, an arm file, a URDF."""
+"""One door for every arm: a built-in name, an arm file, a URDF, an MJCF file."""
 
 from __future__ import annotations
 
@@ -6,24 +6,33 @@ import os
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from forearm.arm.arm import Arm
 from forearm.checking.links import inertia_without_mass, no_mass, triangle_violations
 from forearm.errors import InputError, ModelWarning, NameNotFound, shorten, suggest
 from forearm.files.armfile_read import read_armfile
 from forearm.files.builtin import arms, is_builtin, load_builtin
+from forearm.reading.textfile import read_bytes
 from forearm.values import check_kind, check_number
+
+if TYPE_CHECKING:
+    from forearm.files.urdf_read import Options
+
+XML = (".urdf", ".xml", ".mjcf", ".xacro")
 
 
 def load(
     source: str | os.PathLike[str],
     hand: str | None = None,
     *,
+    root: str | None = None,
     strict: bool = True,
     density: float | None = None,
     packages: Mapping[str, str | os.PathLike[str]] | None = None,
 ) -> Arm:
-    """The arm of a built-in name, or in a .toml, .urdf or .xacro file (xacro needs the extra `xacro`).
+    """The arm of a built-in name, or in a .toml, .urdf, .xml (MJCF) or .xacro file (which needs the extra
+    `xacro`).
 
     Refuses what no arm can be. Warns (ModelWarning) on moments that no body has, inertia without mass and
     arms without any mass, (RepairWarning) once on what of a URDF was mended, and (IgnoredWarning) once on
@@ -32,8 +41,10 @@ def load(
 
     Args:
         source: a built-in name such as "puma560" or "chain7", or the path of a file.
-        hand: name of the hand's link; None: as the file says, else the leaf behind the most freedoms, or the
-            link before its fingers.
+        hand: name of the hand's link, in MJCF also of a site; None: as the file says, else the leaf behind
+            the most freedoms, or the link before its fingers.
+        root: body of an MJCF file that is the arm's base, where there are several arms or the base is not
+            fixed; None: the only one there is.
         strict: whether an impossible inertia in a URDF is refused; otherwise the nearest that a body can have
             is taken, and said.
         density: kg/m^3, by which links of a URDF that have no mass get that of their shapes; None: they have
@@ -41,8 +52,9 @@ def load(
         packages: folders of `package://` and `$(find ...)` by name.
     """
     if isinstance(source, str) and is_builtin(source):
+        _refuse_root(root)
         return load_builtin(source, hand)
-    arm = _read(source, hand, strict, density, packages or {})
+    arm = _read(source, hand, root, strict, density, packages or {})
     for finding in (*triangle_violations(arm), *inertia_without_mass(arm), *no_mass(arm)):
         warnings.warn(f"{arm.name}: {finding.text}", ModelWarning, stacklevel=2)
     return arm
@@ -51,6 +63,7 @@ def load(
 def _read(
     source: str | os.PathLike[str],
     hand: str | None,
+    root: str | None,
     strict: bool,
     density: float | None,
     packages: Mapping[str, str | os.PathLike[str]],
@@ -67,12 +80,13 @@ def _read(
             path, own = description(text)
             folders = own | folders
     ending = path.suffix.lower()
-    if ending in (".urdf", ".xml", ".xacro"):
-        from forearm.files.urdf_read import Options, read_urdf  # where used: loading is part of every start
+    if ending in XML:
+        from forearm.files.urdf_read import Options  # where used: loading is part of every start
 
         if density is not None:
             density = check_number(density, "load, density (kg/m^3)", above=0.0)
-        return read_urdf(path, hand, Options(strict=strict, density=density, packages=folders))
+        return _read_xml(path, hand, root, Options(strict=strict, density=density, packages=folders))
+    _refuse_root(root)
     if density is not None or packages:
         raise InputError(f"load: {shorten(text)}: density and packages are for URDF files; leave them out.")
     if ending == ".toml":
@@ -81,10 +95,11 @@ def _read(
         raise InputError("load: put a number in place of the N of 'chainN', such as 'chain7'.")
     if os.path.sep not in text and not os.path.exists(text):
         raise NameNotFound(
-            f"load: {shorten(text)} is neither a built-in arm nor a .toml or .urdf file; {_known(text)}"
+            f"load: {shorten(text)} is neither a built-in arm nor a .toml, .urdf or .xml file; {_known(text)}"
         )
     raise InputError(
-        f"load: {shorten(text)}: the file must end in .toml (arm file) or .urdf, so that it is clear which."
+        f"load: {shorten(text)}: the file must end in .toml (arm file), .urdf or .xml (MJCF), so that it is "
+        "clear which."
     )
 
 
@@ -99,3 +114,28 @@ def _folders(packages: Mapping[str, str | os.PathLike[str]]) -> dict[str, Path]:
     for name, folder in packages.items():
         check_kind(folder, (str, os.PathLike), f"load, packages, {shorten(name)}")
     return {name: Path(folder) for name, folder in packages.items()}
+
+
+def _refuse_root(root: str | None, name: str = "") -> None:
+    if root is not None:
+        raise InputError(
+            f"load: {name}root= is for MJCF files; in other files the base is the link that nothing moves."
+        )
+
+
+def _read_xml(path: Path, hand: str | None, root: str | None, options: Options) -> Arm:
+    """URDF or MJCF, as the root element says: both may end in .xml."""
+    from forearm.files.mjcf.include import MOST_OF_TAG as MOST_OF_MJCF  # where used, as above
+    from forearm.files.urdf_read import MOST_OF_TAG, arm_from_robot
+    from forearm.reading.xml import MAX_XML_BYTES, parse_xml
+
+    data = read_bytes(path, MAX_XML_BYTES)
+    element = parse_xml(data, path.name, MOST_OF_TAG | MOST_OF_MJCF)
+    if element.tag != "mujoco":
+        _refuse_root(root, f"{path.name}: ")
+        return arm_from_robot(element, data, path.name, hand, options, path)
+    from forearm.files.mjcf.read import arm_from_mujoco_element
+
+    if options.density is not None or options.packages:
+        raise InputError(f"load: {path.name}: density and packages are for URDF files; leave them out.")
+    return arm_from_mujoco_element(element, path.name, path, hand, root)

@@ -22,12 +22,11 @@ from forearm.files.urdf_report import UrdfReport
 from forearm.files.urdf_structure import held, held_positions, implied_base, links_at_rest
 from forearm.files.urdf_transmissions import with_transmissions
 from forearm.files.urdf_values import attribute, bound, is_number, number, origin, vector
-from forearm.reading.textfile import read_bytes
 from forearm.reading.xml import Element, parse_xml
 from forearm.spatial import TENSOR, Floats, MassProperties, rotation_rpy, turn_inertia
 from forearm.values import check_choice
 
-MAX_URDF_BYTES = 32_000_000
+MOST_OF_TAG = {"link": MAX_LINKS, "joint": 2 * MAX_LINKS}
 KINDS: dict[str, Kind] = {
     "revolute": "revolute",
     "continuous": "revolute",
@@ -51,22 +50,24 @@ class Options:
     packages: Mapping[str, Path] = field(default_factory=dict)
 
 
-def read_urdf(path: Path, hand: str | None = None, options: Options | None = None) -> Arm:
-    """The arm in a URDF or a xacro file; `hand` names the hand's link."""
-    return arm_from_urdf(read_bytes(path, MAX_URDF_BYTES), path.name, hand, options, path)
+def arm_from_urdf(data: bytes, name: str, hand: str | None = None, options: Options | None = None) -> Arm:
+    """The arm in URDF text called `name` in messages."""
+    return arm_from_robot(
+        parse_xml(data, name, MOST_OF_TAG), data, name, hand, options or Options(), Path(name)
+    )
 
 
-def arm_from_urdf(
-    data: bytes, name: str, hand: str | None = None, options: Options | None = None, path: Path | None = None
+def arm_from_robot(
+    robot: Element, data: bytes, name: str, hand: str | None, options: Options, path: Path
 ) -> Arm:
-    """The arm in URDF text called `name` in messages; its meshes lie where they do from its `path`."""
-    options, path = options or Options(), path or Path(name)
-    robot = _robot(data, name)
+    """The arm in the root element of a URDF or xacro text; its meshes lie where they do from its `path`."""
+    _check_robot(robot, name)
     if _is_xacro(robot):
         from forearm.files.xacro import expand_xacro  # where used: an extra
 
         name = f"{name} (expanded)"
-        robot = _robot(expand_xacro(data, path, options.packages), name)
+        robot = parse_xml(expand_xacro(data, path, options.packages), name, MOST_OF_TAG)
+        _check_robot(robot, name)
     report = UrdfReport(name)
     reader = _Reader(name, options, path.parent, report)
     joints = reader.with_leaders([reader.joint(element) for element in robot.all("joint")])
@@ -92,13 +93,11 @@ def arm_from_urdf(
     return arm
 
 
-def _robot(data: bytes, name: str) -> Element:
-    robot = parse_xml(data, name, {"link": MAX_LINKS, "joint": 2 * MAX_LINKS})
+def _check_robot(robot: Element, name: str) -> None:
     if robot.tag != "robot":
         raise InputError(
             f"{name}, line {robot.line}: expected <robot> at the root of a URDF, got <{robot.tag:.40}>."
         )
-    return robot
 
 
 class _Reader:

@@ -85,12 +85,13 @@ def _losses(arm: Arm) -> Iterable[str]:
         yield f"that the hand is {hand!r} (read it back with hand={hand!r})"
     lost: dict[str, list[str]] = {}
     for joint in arm.tree:
-        for what in _lost_of(joint):
+        for what in lost_of_drive(joint):
             lost.setdefault(what, []).append(joint.name)
     yield from (f"{what} ({', '.join(names)})" for what, names in lost.items())
 
 
-def _lost_of(joint: Joint) -> Iterator[str]:
+def lost_of_drive(joint: Joint) -> Iterator[str]:
+    """What neither URDF nor MJCF can say of a drive."""
     constants = (
         "torque_constant",
         "resistance",
@@ -163,11 +164,19 @@ def _limit(joint: Joint, kind: str) -> list[str]:
 def _friction(joint: Joint) -> list[str]:
     if joint.friction is None:
         return []
+    damping, dry = friction_at_joint(joint)
+    return [f"    <dynamics damping={_numbers([damping])} friction={_numbers([dry])}/>"]
+
+
+def friction_at_joint(joint: Joint) -> tuple[float, float]:
+    """Viscous and Coulomb friction on the joint side, the same both ways."""
+    if joint.friction is None:
+        return 0.0, 0.0
     # On the motor side: tau_f = |N| (B |N| qd + Tc).
     ratio = abs(joint.motor.gear_ratio) if joint.motor is not None and joint.friction.side == "motor" else 1.0
     damping = ratio**2 * joint.friction.viscous
     dry = ratio * 0.5 * (joint.friction.coulomb[0] - joint.friction.coulomb[1])
-    return [f"    <dynamics damping={_numbers([damping])} friction={_numbers([dry])}/>"]
+    return damping, dry
 
 
 def _hand_frame(arm: Arm) -> tuple[Link, Joint] | None:

@@ -6,25 +6,33 @@ elements are bounded, so no file can hold the reader for long.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
 from forearm.errors import InputError, shorten
 
+MAX_XML_BYTES = 32_000_000
 MAX_ELEMENTS = 500_000
 MAX_DEPTH = 200
 
 
 @dataclass
 class Element:
-    """One element: its tag, attributes, line in the file, text and children."""
+    """One element: its tag, attributes, line and file, text and children."""
 
     tag: str
     attributes: dict[str, str]
     line: int
+    file: str = ""
     text: str = ""
     children: list[Element] = field(default_factory=list)
+
+    @property
+    def place(self) -> str:
+        """Where it stands, for messages: `arm.xml, line 12`."""
+        return f"{self.file}, line {self.line}"
 
     def all(self, tag: str) -> Iterator[Element]:
         """The children with this tag, in file order."""
@@ -61,7 +69,7 @@ def parse_xml(data: bytes, name: str, max_of_tag: dict[str, int] | None = None) 
                 raise InputError(
                     f"{name}, line {line}: more than {limit} <{tag}> elements; the file is too large."
                 )
-        element = Element(tag, attributes, line)
+        element = Element(tag, attributes, line, name)
         (stack[-1].children if stack else roots).append(element)
         stack.append(element)
 
@@ -106,3 +114,18 @@ def _tidied(data: bytes) -> bytes:
     if bare is data or not bare.startswith(b"<?xml ") or end < 2:
         return data
     return bare[:end] + data[: len(data) - len(bare)] + bare[end:]
+
+
+def number(text: str, what: str, where: str, largest: float) -> float:
+    """The finite number that an attribute or a text holds; `what` and `where` name it in messages."""
+    try:
+        if "_" in text or not text.isascii():  # float() takes 1_000 and other digits; XML numbers do not
+            raise ValueError
+        value = float(text)
+    except ValueError:
+        raise InputError(f"{where}: {what} must be a number, got {shorten(text)}.") from None
+    if not math.isfinite(value):
+        raise InputError(f"{where}: {what} must be finite, got {shorten(text)}.")
+    if abs(value) > largest:
+        raise InputError(f"{where}: {what} must not exceed {largest:g}, got {shorten(text)}.")
+    return value

@@ -1,0 +1,105 @@
+"""The attributes of one MJCF element, with those of its default class where it has none itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from forearm.errors import InputError, shorten, suggest
+from forearm.reading.xml import Element, number
+from forearm.spatial import Floats
+from forearm.values import LARGEST
+
+ENDLESS = {"inf": "1e300", "+inf": "1e300", "-inf": "-1e300"}
+
+
+@dataclass(frozen=True)
+class MjcfElement:
+    """An element as MuJoCo sees it: what it says, and what its default class says where it is silent."""
+
+    element: Element
+    values: Mapping[str, str]
+
+    @property
+    def tag(self) -> str:
+        """The tag of the element."""
+        return self.element.tag
+
+    @property
+    def name(self) -> str:
+        """Its name, empty where it has none."""
+        return self.element.attributes.get("name", "")
+
+    @property
+    def where(self) -> str:
+        """Where it stands, for messages."""
+        named = f" {shorten(self.name)}" if self.name else ""
+        return f"{self.element.place}, <{self.tag:.40}>{named}"
+
+    def has(self, key: str) -> bool:
+        """Whether the element or its class gives this attribute."""
+        return key in self.values
+
+    def text(self, key: str) -> str:
+        """An attribute that must be there."""
+        if not self.values.get(key):
+            raise InputError(f"{self.where}: the attribute {key!r} is missing.")
+        return self.values[key]
+
+    def numbers(self, key: str, least: int, most: int | None = None, default: str | None = None) -> Floats:
+        """From `least` to `most` numbers, `least` of them unless `most` is given."""
+        text = self.values.get(key, default)
+        if text is None:
+            raise InputError(f"{self.where}: the attribute {key!r} is missing.")
+        most = least if most is None else most
+        words = text.split(None, most)
+        if not least <= len(words) <= most:
+            count = f"{least}" if least == most else f"{least} to {most}"
+            raise InputError(f"{self.where}: {key} must be {count} numbers, got {shorten(text)}.")
+        return np.array([number(word, key, self.where, LARGEST) for word in words])
+
+    def bounds(self, key: str) -> tuple[float, float]:
+        """A lower and an upper bound, infinite where the number stands for it; 0 0 where not given."""
+        text = self.values.get(key, "0 0")
+        words = [ENDLESS.get(word.lower(), word) for word in text.split(None, 2)]
+        if len(words) != 2:
+            raise InputError(f"{self.where}: {key} must be 2 numbers, got {shorten(text)}.")
+        lower, upper = (number(word, key, self.where, math.inf) for word in words)
+        return -math.inf if lower <= -LARGEST else lower, math.inf if upper >= LARGEST else upper
+
+    def number(self, key: str, default: float | None = None) -> float:
+        """One number."""
+        if default is not None and key not in self.values:
+            return default
+        return float(self.numbers(key, 1)[0])
+
+    def choice(self, key: str, allowed: Sequence[str], default: str) -> str:
+        """One of a few words."""
+        word = self.values.get(key, default).strip()
+        if word not in allowed:
+            raise InputError(f"{self.where}: unknown {key} {shorten(word)}; {suggest(word, allowed)}")
+        return word
+
+    def flag(self, key: str, default: bool = False) -> bool:
+        """true or false."""
+        return self.choice(key, ("true", "false"), "true" if default else "false") == "true"
+
+    def is_limited(self, key: str, range_: str, autolimits: bool) -> bool:
+        """Whether a range counts: by its own attribute `key`, or because there is one that is not empty."""
+        word = self.choice(key, ("true", "false", "auto"), "auto")
+        if word != "auto":
+            return word == "true"
+        if not autolimits or range_ not in self.values:
+            return False
+        lower, upper = self.bounds(range_)
+        return lower < upper
+
+
+def largest_of(element: MjcfElement, key: str) -> float | None:
+    """The larger size of two bounds; None where one is infinite, or both are 0."""
+    lower, upper = element.bounds(key)
+    largest = max(abs(lower), abs(upper))
+    return largest if 0.0 < largest < math.inf else None

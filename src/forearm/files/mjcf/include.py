@@ -1,0 +1,68 @@
+"""The files that an MJCF file includes: each once, below the folder of the main file, bounded in all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from forearm.arm.tree import MAX_LINKS
+from forearm.errors import InputError, shorten
+from forearm.reading.textfile import beside, read_bytes
+from forearm.reading.xml import MAX_DEPTH, MAX_XML_BYTES, Element, parse_xml
+
+MAX_INCLUDED = 100
+MOST_OF_TAG = {"body": MAX_LINKS, "joint": 2 * MAX_LINKS}
+
+
+def with_includes(root: Element, path: Path | None) -> Element:
+    """The root with every <include> replaced by what its file holds; `path` is that of the main file."""
+    return _Including(path).expanded(root, path, 0)
+
+
+class _Including:
+    """What was included so far, so that no file can name itself or fill the memory."""
+
+    def __init__(self, main: Path | None) -> None:
+        self.main = main
+        self.seen: set[Path] = set() if main is None else {main}
+        self.left = MAX_XML_BYTES  # of all included files together
+
+    def expanded(self, element: Element, path: Path | None, depth: int) -> Element:
+        if depth >= MAX_DEPTH:
+            raise InputError(f"{element.place}: elements nested deeper than {MAX_DEPTH}.")
+        children: list[Element] = []
+        for child in element.children:
+            if child.tag == "include":
+                children += self._content(child, path, depth)
+            else:
+                children.append(self.expanded(child, path, depth + 1) if child.children else child)
+        element.children = children
+        return element
+
+    def _content(self, include: Element, path: Path | None, depth: int) -> list[Element]:
+        name = include.attributes.get("file", "")
+        if path is None or self.main is None:
+            raise InputError(f"{include.place}: <include> needs a folder; load the file by its path.")
+        if not name:
+            raise InputError(f"{include.place}: <include> needs the attribute 'file'.")
+        try:
+            found = beside(path, name)
+        except InputError:
+            raise InputError(
+                f"{include.place}: expected a file below the folder of {self.main.name}, got "
+                f"{shorten(name)}. Copy or link it there, or give the compiled model to fa.from_mujoco."
+            ) from None
+        if not found.exists():  # MuJoCo looks beside the main file too
+            found = beside(self.main, name)
+        if found in self.seen or len(self.seen) > MAX_INCLUDED:
+            why = "is included twice" if found in self.seen else f"is one of more than {MAX_INCLUDED}"
+            raise InputError(f"{include.place}: the file {shorten(name)} {why}; include each file once.")
+        self.seen.add(found)
+        data = read_bytes(found, self.left)
+        self.left -= len(data)
+        root = parse_xml(data, found.name, MOST_OF_TAG)
+        if root.tag not in ("mujoco", "mujocoinclude"):
+            raise InputError(
+                f"{root.place}: expected <mujoco> or <mujocoinclude> at the root of an included file, "
+                f"got <{root.tag:.40}>."
+            )
+        return self.expanded(root, found, depth).children

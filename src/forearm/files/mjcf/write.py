@@ -1,0 +1,227 @@
+"""From an Arm to MJCF: bodies in bodies, numbers in full, and a warning for what MJCF cannot say."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import warnings
+from collections.abc import Iterable, Iterator
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from forearm.arm.arm import Arm, Hand
+from forearm.arm.joint import Joint, Limits
+from forearm.arm.link import Link
+from forearm.errors import LossWarning, ModelError
+from forearm.files.mjcf.assemble import WORLD
+from forearm.files.mjcf.gather import WrittenBody, gathered
+from forearm.files.urdf_write import friction_at_joint, in_joint_frames, lost_of_drive
+from forearm.portable import matmul
+from forearm.reading.textfile import write_text
+from forearm.reading.xml import MAX_DEPTH
+from forearm.spatial import Floats, rpy_of
+from forearm.values import LARGEST
+
+HAND_SITE = "attachment_site"
+# MuJoCo refuses moving bodies with less mass or inertia than 1e-15, and moments that miss A + B >= C in the
+# last bit. So much is added there, in kg and kg m^2, and relative to C: no motion shows it.
+DUST = 2e-15
+FLAT = 1e-14
+DEEPEST = MAX_DEPTH - 5  # levels of bodies that a reader takes
+
+
+def save_mjcf(arm: Arm, path: str | os.PathLike[str]) -> None:
+    """Write the MJCF file, whole or not at all, and name what it could not hold."""
+    text, lost = mjcf_text(arm), list(_losses(arm))
+    if lost:
+        warnings.warn(
+            f"{arm.name}: MJCF cannot say, so it is left out: {'; '.join(lost)}.", LossWarning, stacklevel=3
+        )
+    write_text(path, text)
+
+
+def mjcf_text(arm: Arm) -> str:
+    """The text of the MJCF file of an arm."""
+    framed = _renamed(in_joint_frames(arm))
+    joints = [joint for joint in framed.tree if joint.kind != "fixed"]
+    gravity = framed.gravity
+    if not np.array_equal(framed.base, np.eye(4)):
+        gravity = matmul(framed.base[:3, :3], gravity)
+    lines = [
+        f"<mujoco model={quoteattr(arm.name)}>",
+        '  <compiler angle="radian" eulerseq="XYZ" autolimits="true"/>',
+        f"  <option gravity={_numbers(gravity)}/>",
+        "  <worldbody>",
+        *_bodies(framed),
+        "  </worldbody>",
+        *_section("equality", (_coupling(joint) for joint in joints if joint.mimic is not None)),
+        *_section("actuator", (_motor(joint) for joint in joints if joint.mimic is None or joint.motor)),
+    ]
+    return "\n".join([*lines, "</mujoco>\n"])
+
+
+def _renamed(arm: Arm) -> Arm:
+    """The arm with no link called as MuJoCo calls the world, unless that is what it is."""
+    taken = {link.name for link in arm.links}
+    if WORLD not in taken or _is_on_world(arm):
+        return arm
+    new = next(n for n in ("base", *(f"base{i}" for i in range(2, len(taken) + 3))) if n not in taken)
+
+    def name(old: str) -> str:
+        return new if old == WORLD else old
+
+    return arm.replace(
+        links=tuple(dataclasses.replace(link, name=name(link.name)) for link in arm.links),
+        tree=tuple(dataclasses.replace(j, parent=name(j.parent), child=name(j.child)) for j in arm.tree),
+        hand=Hand(link=name(arm.hand.link), pose=arm.hand.pose),
+    )
+
+
+def _is_on_world(arm: Arm) -> bool:
+    """Whether the base is the world itself: of no mass, where the world is, and one body moves on it."""
+    on_base = [joint for joint in arm.tree if joint.parent == arm.base_link]
+    return (
+        arm.base_link == WORLD
+        and arm.links[0].massless
+        and arm.hand.link != WORLD
+        and np.array_equal(arm.base, np.eye(4))
+        and [joint.kind == "fixed" for joint in on_base] == [False]
+    )
+
+
+def _bodies(arm: Arm) -> Iterator[str]:
+    """The lines of all bodies, each inside the one that it sits on."""
+    heavy = _heavy(arm)
+    inside: list[str] = []
+    bodies = list(gathered(arm))
+    if not _is_on_world(arm):
+        rpy = rpy_of(arm.base[:3, :3]) + 0.0
+        bodies.insert(0, WrittenBody(arm.links[0], "", arm.base[:3, 3], rpy, ()))
+    for body in bodies:
+        yield from _closed(inside, body.parent)
+        margin = "    " + "  " * len(inside)
+        inside.append(body.link.name)
+        if len(inside) > DEEPEST:
+            raise ModelError(
+                f"{arm.name}: bodies nested more than {DEEPEST} deep, which readers of MJCF do not take; "
+                "write a URDF or an arm file."
+            )
+        yield f"{margin}<body name={quoteattr(body.link.name)}{_place(body)}>"
+        lines = [*_inertial(body.link, bool(body.joints), heavy[body.link.name])]
+        lines += [_joint(*placed) for placed in body.joints] + list(_hand(arm, body.link.name))
+        yield from (f"{margin}  {line}" for line in lines)
+    yield from _closed(inside, "")
+
+
+def _closed(inside: list[str], name: str) -> Iterator[str]:
+    """The ends of bodies up to the one of that name, which stays open."""
+    while inside and inside[-1] != name:
+        inside.pop()
+        yield "    " + "  " * len(inside) + "</body>"
+
+
+def _place(body: WrittenBody) -> str:
+    pos = f" pos={_numbers(body.xyz)}" if body.xyz.any() else ""
+    return pos + (f" euler={_numbers(body.rpy)}" if body.rpy.any() else "")
+
+
+def _heavy(arm: Arm) -> dict[str, bool]:
+    """Whether MuJoCo takes a link as one that may move: it or something fixed on it has mass and inertia."""
+    heavy = {}
+    for link in arm.links:
+        heavy[link.name] = link.mass >= DUST and bool(np.linalg.eigvalsh(link.inertia)[0] >= DUST)
+    for joint in reversed(arm.tree):  # depth first, so children come before
+        heavy[joint.parent] |= joint.kind == "fixed" and heavy[joint.child]
+    return heavy
+
+
+def _inertial(link: Link, moves: bool, is_heavy: bool) -> Iterator[str]:
+    mass, inertia = link.mass, link.inertia
+    needs_dust = moves and not is_heavy
+    if link.massless and not needs_dust:
+        return
+    is_diagonal = not (inertia - np.diag(np.diag(inertia))).any()
+    a, b, c = sorted(np.diag(inertia)) if is_diagonal else np.linalg.eigvalsh(inertia)
+    short = c - a - b  # of A + B >= C; more than rounding, as of a flat body, no body has
+    if needs_dust:
+        mass, inertia = max(mass, DUST), inertia + DUST * np.eye(3)
+    elif a < DUST and not is_diagonal:
+        inertia = inertia + DUST * np.eye(3)
+    if (0.0 if is_diagonal else -FLAT * c) < short <= FLAT * c:
+        inertia = inertia + FLAT * c * np.eye(3)
+    if is_diagonal:
+        tensor = f"diaginertia={_numbers(np.diag(inertia))}"
+    else:
+        tensor = f"fullinertia={_numbers([*np.diag(inertia), inertia[0, 1], inertia[0, 2], inertia[1, 2]])}"
+    yield f"<inertial pos={_numbers(link.com)} mass={_numbers([mass])} {tensor}/>"
+
+
+def _joint(joint: Joint, axis: Floats, pos: Floats) -> str:
+    damping, dry = friction_at_joint(joint)
+    said = [f"name={quoteattr(joint.name)}", f'type="{"hinge" if joint.kind == "revolute" else "slide"}"']
+    said.append(f"axis={_numbers(axis)}")
+    said += [f"pos={_numbers(pos)}"] if pos.any() and joint.kind == "revolute" else []
+    if joint.limits != Limits():
+        said.append(f"range={_numbers(np.clip(joint.limits, -LARGEST, LARGEST))}")
+    if joint.motor is not None and joint.motor.rotor_inertia:
+        said.append(f"armature={_numbers([joint.motor.reflected_inertia])}")
+    said += [f"damping={_numbers([damping])}"] if damping else []
+    said += [f"frictionloss={_numbers([dry])}"] if dry else []
+    if joint.max_effort:
+        said.append(f"actuatorfrcrange={_numbers([-joint.max_effort, joint.max_effort])}")
+    return f"<joint {' '.join(said)}/>"
+
+
+def _hand(arm: Arm, link: str) -> Iterator[str]:
+    if link == arm.hand.link:
+        xyz, rpy = arm.hand.pose[:3, 3], rpy_of(arm.hand.pose[:3, :3]) + 0.0
+        yield f"<site name={quoteattr(HAND_SITE)} pos={_numbers(xyz)} euler={_numbers(rpy)}/>"
+
+
+def _coupling(joint: Joint) -> str:
+    assert joint.mimic is not None
+    m = joint.mimic
+    law = _numbers([m.offset, m.multiplier, 0.0, 0.0, 0.0])
+    return f"<joint joint1={quoteattr(joint.name)} joint2={quoteattr(m.joint)} polycoef={law}/>"
+
+
+def _motor(joint: Joint) -> str:
+    gear = 1.0 if joint.motor is None else joint.motor.gear_ratio
+    said = [f"name={quoteattr(joint.name)} joint={quoteattr(joint.name)} gear={_numbers([gear])}"]
+    if joint.max_effort:
+        force = joint.max_effort / abs(gear)
+        said.append(f"ctrlrange={_numbers([-force, force])}")
+    return f"<motor {' '.join(said)}/>"
+
+
+def _section(tag: str, lines: Iterable[str]) -> list[str]:
+    inside = [f"    {line}" for line in lines]
+    return [f"  <{tag}>", *inside, f"  </{tag}>"] if inside else []
+
+
+def _losses(arm: Arm) -> Iterator[str]:
+    if WORLD in {link.name for link in arm.links} and not _is_on_world(in_joint_frames(arm)):
+        yield f"that a link is called {WORLD!r} (it is 'base' there)"
+    for link in arm.links:
+        a, b, c = np.linalg.eigvalsh(link.inertia)
+        if c - a - b > 1e-9 * c:
+            yield f"principal moments of link {link.name!r}, which no body has (MuJoCo refuses them)"
+    lost: dict[str, list[str]] = {}
+    for joint in arm.tree:
+        for what in (*lost_of_drive(joint), *_lost_limits(joint)):
+            lost.setdefault(what, []).append(joint.name)
+    yield from (f"{what} ({', '.join(names)})" for what, names in lost.items())
+
+
+def _lost_limits(joint: Joint) -> Iterator[str]:
+    if joint.max_speed is not None:
+        yield "speed limits"
+    if joint.kind != "fixed" and joint.limits.lower == joint.limits.upper:
+        yield "limits without a range between them"
+    if joint.max_effort == 0.0:
+        yield "that there is no effort"
+
+
+def _numbers(values: Iterable[float] | Floats) -> str:
+    return '"' + " ".join(repr(float(v)) for v in values) + '"'

@@ -1,0 +1,71 @@
+"""Adaptive steps of an arm in machine code: as many at once as there are before something happens that Python
+must look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.drives.joint import held_freedoms
+from forearm.kernels.adaptive_rollout import AdaptiveSimulator
+from forearm.kernels.rollout import State
+from forearm.simulation.stepping import TakenSteps, Tolerance
+
+Floats = NDArray[np.float64]
+# from a stretch between two times, and the state at its start: inputs there (n,), and how fast they change
+Line = Callable[[float, float, Floats, Floats], tuple[Floats, Floats]]
+
+
+class MachineSteps:
+    """An arm whose inputs go straight between breakpoints; `slow` (n,) are the velocities at which steps of
+    joints with dry friction end, `limits` the positions at which all do.
+    """
+
+    def __init__(
+        self, simulator: AdaptiveSimulator, line: Line, slow: Floats, limits: tuple[Floats, Floats] | None
+    ) -> None:
+        self._run, self._line, self._n = simulator.start(), line, simulator.arm.n
+        self._stages, self._pair = len(simulator.pair.c) - 1, simulator.pair
+        given = self._run.given
+        given["slow"][:] = slow
+        given["low"][:], given["high"][:] = limits or (-np.inf, np.inf)
+        given["is_watched"][0] = limits is not None or any(held_freedoms(simulator.arm))
+
+    def stand(self, state: State) -> None:
+        """Joints move and stand as they do in a state."""
+        given = self._run.given
+        given["friction_sign"][:], given["is_free"][:] = state.friction_sign[0], state.is_free[0]
+
+    def enter(self, start: float, end: float, y: Floats, shortest: float, tolerance: Tolerance) -> None:
+        """Begin a stretch between two breakpoints."""
+        given = self._run.given
+        given["start"][0], given["end"][0], given["shortest"][0] = start, end, shortest
+        given["rtol"][0], given["atol"][:] = tolerance.rtol, tolerance.atol.ravel()
+        given["u"][:], given["slope"][:] = self._line(start, end, y[0], y[1])
+
+    def take(self, t: float, y: Floats, rate: Floats, h: float, error_before: float, most: int) -> TakenSteps:
+        """So many steps at most, those that are rejected counted."""
+        given, n = self._run.given, self._n
+        given["t"][0], given["h"][0], given["error_before"][0], given["is_retry"][0] = t, h, error_before, 0.0
+        given["q"][:], given["qd"][:], given["qdd"][:] = y[0], y[1], rate[1]
+        record, tried = self._run.go_on(most)
+        times = record["t"][:, 0]
+        taken = len(times)
+        is_at_end = bool(taken) and times[-1] == given["end"][0]
+        is_over = tried < most or is_at_end
+        beyond = 0 if self._pair.first_same_as_last else taken * (self._stages + 2)
+        return TakenSteps(
+            times,
+            np.stack([record["q"], record["qd"]], axis=1),
+            record["width"][:, 0],
+            record["dense"].reshape(taken, self._pair.powers, 2, n),
+            tried - taken - int(is_over and not is_at_end),
+            tried * self._stages + beyond,
+            np.stack([given["qd"], given["qdd"]]),
+            float(given["h"][0]),
+            float(given["error_before"][0]),
+            is_over,
+        )

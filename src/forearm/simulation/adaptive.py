@@ -124,22 +124,28 @@ class _Run:
             if self.at_once is not None:
                 self.at_once.enter(start, end, self.y, self._shortest(end), self.stepper.tolerance)
             while self.t < end:
-                if not self._steps_at_once() and self.t < end and not self._step(end):
+                is_more = self.at_once is not None and self._steps_at_once(self.at_once)
+                if self.status is not Status.END:
+                    return False
+                if not is_more and self.t < end and not self._step(end):
                     return False
         return True
 
-    def _steps_at_once(self) -> bool:
-        """Steps in which nothing happens, if something takes them; whether the next is such a step too."""
+    def _steps_at_once(self, at_once: StepsAtOnce) -> bool:
+        """Steps in which nothing happens; whether there may be more of them."""
         most = min(MOST_STEPS - self.taken - self.rejected, AT_ONCE)
-        if self.at_once is None or most <= 0:
+        if most <= 0:
             return False
-        made = self.at_once.take(self.t, self.y, self.rate, self.h, self.error_before, most)
+        made = at_once.take(self.t, self.y, self.rate, self.h, self.error_before, most)
         self.rate, self.h, self.error_before = made.rate, made.h, made.error_before
         self.rejected += made.rejected
         self.system.evaluations += made.evaluations
         if len(made.t):
             self._take(made.t, made.y, made.widths, made.dense, [])
-            self.watch.follow(self.t, self.y)
+        # at a breakpoint, where an input that jumps may loosen a joint, and where signs differ by rounding
+        self.hits += (hits := self.watch.follow(self.t, self.y))
+        if hits and hits[-1].terminal:
+            self._end(hits[-1])
         return not made.is_over
 
     def _step(self, end: float) -> bool:
@@ -206,8 +212,11 @@ class _Run:
         last = hits[-1]
         y = np.stack([last.q, last.qd])
         self._take(np.array([last.t]), y[None], np.array([trial.h]), dense[None], hits)
+        return self._end(last)
+
+    def _end(self, hit: EventHit) -> bool:
         self.status = Status.EVENT
-        self.message = f"event {last.name!r} at t = {last.t:.9g}"
+        self.message = f"event {hit.name!r} at t = {hit.t:.9g}"
         return False
 
     def _take(self, t: Floats, y: Floats, widths: Floats, dense: Floats, hits: list[EventHit]) -> None:

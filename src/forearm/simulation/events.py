@@ -103,17 +103,19 @@ class Watch:
                 end = theta
         return sorted(hits, key=lambda hit: hit.terminal) if end < inf else hits
 
-    def follow(self, t: float, y: Floats) -> None:
-        """Signs after steps in which others saw no crossing: one that rounding makes here is found in
-        the next step.
+    def follow(self, t: float, y: Floats) -> list[EventHit]:
+        """The crossings since the last signs, at a state to which others stepped and saw none; those that are
+        terminal last.
         """
         if not self.rows:
-            return
-        now = np.sign(self.values(t, y))
-        directions = np.array([event.direction for event, _ in self.rows])
-        is_asked = (directions == 0) | (directions == -self.signs)
-        crossed = (self.signs != 0.0) & (now != self.signs) & is_asked
-        self.signs = np.where(crossed, self.signs, now)
+            return []
+        before, self.signs = self.signs, np.sign(self.values(t, y))
+        hits = []
+        for index in np.flatnonzero((before != 0.0) & (self.signs != before)).tolist():
+            (event, component), direction = self.rows[index], -int(before[index])
+            if event.direction in (0, direction):
+                hits.append(EventHit(event.name, component, t, y[0], y[1], direction, event.terminal))
+        return sorted(hits, key=lambda hit: hit.terminal)
 
     def _crossings(
         self, t: float, h: float, states: Sequence[tuple[float, Floats]], at: StateAt

@@ -104,7 +104,11 @@ def test_a_step_in_which_something_happens_is_not_taken(tableau: Tableau) -> Non
     state = replace(at(1.0, 0.3), error_before=0.01)
     end = pendulum.swing(START, 1.3)[0]
     level = 0.5 * (state.q[0] + end)  # which it passes on its way down
-    refused(attempt(pair_of(tableau), Pendulum(level), state, bounds(1e-3, watched=1.0)), state)
+    made = attempt(pair_of(tableau), Pendulum(level), state, bounds(1e-3, watched=1.0))
+    refused(made, state)
+    assert made.is_crossed
+    assert made.width == 0.3
+    assert state.q[0] + sum(made.dense[::2]) == pytest.approx(end, abs=1e-3)
     assert attempt(pair_of(tableau), Pendulum(level), state, bounds(1e-3)).is_taken
     assert attempt(pair_of(tableau), Pendulum(-inf, end - 0.01), state, bounds(1e-3, watched=1.0)).is_taken
     # what is below already may stay there
@@ -131,7 +135,9 @@ def test_a_step_without_numbers_is_not_taken(tableau: Tableau, wrong: float) -> 
             return [wrong if t > 1.2 else -sin(q[0])]
 
     state = at(1.0, 0.3)
-    refused(attempt(pair_of(tableau), Broken(), state, bounds(1e-2)), state)
+    made = attempt(pair_of(tableau), Broken(inf), state, bounds(1e-2, watched=1.0))
+    refused(made, state)
+    assert not made.is_crossed
     assert attempt(pair_of(tableau), Broken(), replace(state, h=0.15), bounds(1e-2)).is_taken
 
 

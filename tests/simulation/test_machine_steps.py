@@ -111,18 +111,16 @@ def test_python_takes_no_step_where_nothing_happens(how: str, monkeypatch: pytes
     assert len(seen) > 10
 
 
-def test_python_takes_the_steps_in_which_joints_stand_or_move(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_takes_few_steps_where_joints_stand_or_move(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = counting(monkeypatch)
     made = run(ARMS["dry"], "hold", "dp45")
     assert any(event.kind == "stick" for event in made.events)
-    assert 0 < len(seen) < 0.5 * len(made.t)
+    assert len(seen) < 0.1 * len(made.t)
 
 
-def test_a_limit_is_found_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_limit_is_found_where_it_is() -> None:
     arm = fa.load("puma560").rigid()
-    seen = counting(monkeypatch)
     made = fa.simulate(arm, np.zeros(6), np.zeros(6), 5.0, method="dp45", ending=Ending(stops=True))
-    assert len(seen) == 1
     (event,) = made.events
     joint = arm.joints[[j.name for j in arm.joints].index(event.joint or "")]
     q = made.q[-1, list(arm.joints).index(joint)]

@@ -25,7 +25,7 @@ def traced_attempt(plant: TracedPlant, pair: EmbeddedPair) -> Traced:
     bounds = Bounds(*(one[name] for name in BOUNDS))
     made = attempt(pair, DrivenArm(plant, *(one[name] for name in DRIVE)), state, bounds)
     found = {name: getattr(made.state, name) for name in STATE}
-    found |= {name: getattr(made, name) for name in ("width", "dense", "is_taken", "is_over")}
+    found |= {name: getattr(made, name) for name in ("width", "dense", "is_taken", "is_crossed", "is_over")}
     results = {name: np.array(x if isinstance(x, list) else [x], dtype=object) for name, x in found.items()}
     return Traced(
         graph,

@@ -101,13 +101,15 @@ class Bounds:
 @dataclass(frozen=True)
 class Attempt:
     """What became of a step of length `width`: the state after it, or before it where it was not taken; its
-    dense output, for each power of theta q and then qd; and whether another can follow.
+    dense output, for each power of theta q and then qd; whether it was not taken only because something that
+    is watched happens within it; and whether no other can follow.
     """
 
     state: AdaptiveState
     width: Scalar
     dense: Values
     is_taken: Scalar
+    is_crossed: Scalar
     is_over: Scalar
 
 
@@ -132,7 +134,8 @@ def attempt(pair: EmbeddedPair, system: SecondOrderSystem, state: AdaptiveState,
     end = choose(0.0, is_landing, bounds.end, state.t + h)
     qdd, dense = _finished(pair, system, state, h, K, change, is_accepted)
     crossed = _crossed(pair, system, state, h, (end, after), dense, is_accepted * bounds.is_watched)
-    is_taken = is_accepted * _is_known(qdd) * (1.0 - crossed)
+    is_known_after = _is_known(qdd)
+    is_taken = is_accepted * is_known_after * (1.0 - crossed)
     is_rejected = is_possible - is_accepted
 
     is_first = is_taken * (1.0 - state.is_retry)
@@ -150,7 +153,7 @@ def attempt(pair: EmbeddedPair, system: SecondOrderSystem, state: AdaptiveState,
         _if(is_taken, 0.0, _if(is_rejected, 1.0, state.is_retry)),
     )
     is_over = _if(is_taken + is_rejected, is_taken * is_landing, 1.0)
-    return Attempt(following, h, dense, is_taken, is_over)
+    return Attempt(following, h, dense, is_taken, crossed * is_known_after, is_over)
 
 
 def _stages(pair: EmbeddedPair, system: SecondOrderSystem, state: AdaptiveState, h: Scalar) -> list[Values]:

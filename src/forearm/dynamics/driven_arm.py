@@ -16,14 +16,18 @@ from forearm.symbols.scalars import choose, minimum
 STATE = ("t", "h", "q", "qd", "qdd", "error_before", "is_retry")
 BOUNDS = ("end", "shortest", "rtol", "atol", "is_watched")
 DRIVE = ("friction_sign", "is_free", "u", "slope", "start", "low", "high", "slow")
-RECORD = ("t", "width", "q", "qd", "dense")
-ONE = ("t", "h", "error_before", "is_retry", "end", "shortest", "rtol", "is_watched", "start", "width")
+RECORD = ("t", "width", "is_crossed", "q", "qd", "dense")
+ONE = (
+    *("t", "h", "error_before", "is_retry"),
+    *("end", "shortest", "rtol", "is_watched", "start"),
+    *("width", "is_crossed"),
+)
 
 
 def sizes_of(n: int, powers: int) -> dict[str, int]:
     """How many numbers each of these has."""
     many = dict.fromkeys(ONE, 1) | {"atol": 2 * n, "dense": 2 * n * powers}
-    return {name: many.get(name, n) for name in (*STATE, *BOUNDS, *DRIVE, "width", "dense")}
+    return {name: many.get(name, n) for name in (*STATE, *BOUNDS, *DRIVE, *RECORD)}
 
 
 class AccuratePlant(Plant, Protocol):

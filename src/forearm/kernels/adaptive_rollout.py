@@ -65,16 +65,16 @@ class AdaptiveRun:
         self._width = max(place.stop for place in record.values())
         self._rows = np.empty((0, self._width))
 
-    def go_on(self, most: int) -> tuple[dict[str, Floats], int]:
-        """So many attempts at most, until one is over: what RECORD names of the steps taken, (k, m) each,
-        and how many were tried.
+    def go_on(self, most: int) -> tuple[dict[str, Floats], int, int]:
+        """So many attempts at most, until one is over: what RECORD names of the steps taken and, behind them,
+        of the last attempt if it was not, (k, m) each; how many were tried, and how many taken.
         """
         if len(self._rows) < most:
             self._rows = np.empty((most, self._width))
         self._code(self._address, self._rows.ctypes.data, most)
         taken, tried = (int(count) for count in self._counts)
-        rows = self._rows[:taken].copy()
-        return {name: rows[:, place] for name, place in self._record.items()}, tried
+        rows = self._rows[: taken + 1].copy()
+        return {name: rows[:, place] for name, place in self._record.items()}, tried, taken
 
 
 def _places(names: tuple[str, ...], sizes: dict[str, int]) -> dict[str, slice]:

@@ -18,7 +18,8 @@ def adaptive_rollout_text(plant: TracedPlant, pair: EmbeddedPair, target: Target
 
     `void adaptive_rollout(state, rows, most)`: numbers of STATE, BOUNDS and DRIVE one behind the
     other, of which the first are changed; behind them how many steps were taken and how many were tried; and
-    a row of RECORD for each step taken. It ends with so many attempts, or with one that is over.
+    a row of RECORD for each step taken, and for the last attempt. It ends with so many attempts, or with one
+    that is over.
     """
     traced = traced_attempt(plant, pair)
     f = IRFunction("adaptive_rollout", {"state": "ptr", "rows": "ptr", "most": "i64"})

@@ -146,7 +146,17 @@ class _Run:
         self.hits += (hits := self.watch.follow(self.t, self.y))
         if hits and hits[-1].terminal:
             self._end(hits[-1])
+        elif made.crossing is not None:
+            self._cross(*made.crossing)
         return not made.is_over
+
+    def _cross(self, h: float, dense: Floats) -> None:
+        """End at a terminal event within a step; where there is none, the step is still to be taken."""
+        trial, signs = TrialStep(h, along(self.y, dense, 1.0), []), self.watch.signs
+        hits = self._events(trial, dense)
+        if hits and hits[-1].terminal:
+            self._stop(trial, dense, hits)
+        self.watch.signs = signs
 
     def _step(self, end: float) -> bool:
         """One step accepted, after as many as it takes rejected; False where the integration ends."""

@@ -130,6 +130,8 @@ class Watch:
                 if self.rows[index][0].direction in (0, direction):
                     found.append((self._located(t, h, low, theta, index, at), index, direction))
             self.signs, low = signs, theta
+            if any(self.rows[index][0].terminal for _, index, _ in found):
+                break  # what comes later is not reached
         return found
 
     def _located(self, t: float, h: float, low: float, high: float, index: int, at: StateAt) -> float:

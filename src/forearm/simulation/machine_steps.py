@@ -51,21 +51,24 @@ class MachineSteps:
         given, n = self._run.given, self._n
         given["t"][0], given["h"][0], given["error_before"][0], given["is_retry"][0] = t, h, error_before, 0.0
         given["q"][:], given["qd"][:], given["qdd"][:] = y[0], y[1], rate[1]
-        record, tried = self._run.go_on(most)
-        times = record["t"][:, 0]
-        taken = len(times)
-        is_at_end = bool(taken) and times[-1] == given["end"][0]
+        record, tried, taken = self._run.go_on(most)
+        is_at_end = given["t"][0] == given["end"][0]
         is_over = tried < most or is_at_end
+        dense = record["dense"].reshape(-1, self._pair.powers, 2, n)
+        crossing = None
+        if is_over and not is_at_end and record["is_crossed"][taken, 0]:
+            crossing = float(record["width"][taken, 0]), dense[taken]
         beyond = 0 if self._pair.first_same_as_last else taken * (self._stages + 2)
         return TakenSteps(
-            times,
-            np.stack([record["q"], record["qd"]], axis=1),
-            record["width"][:, 0],
-            record["dense"].reshape(taken, self._pair.powers, 2, n),
+            record["t"][:taken, 0],
+            np.stack([record["q"][:taken], record["qd"][:taken]], axis=1),
+            record["width"][:taken, 0],
+            dense[:taken],
             tried - taken - int(is_over and not is_at_end),
             tried * self._stages + beyond,
             np.stack([given["qd"], given["qdd"]]),
             float(given["h"][0]),
             float(given["error_before"][0]),
             is_over,
+            crossing,
         )

@@ -134,7 +134,8 @@ class Stepper(Protocol):
 class TakenSteps:
     """Steps that were taken at once: the times and states (k,) and (k, 2, n) they lead to, their lengths (k,)
     and dense output (k, p, 2, n); how many were rejected; and the rate, the step and the error that the next
-    starts from. Where `is_over` that one must be taken, or refused, by others.
+    starts from. Where `is_over` that one must be taken, or refused, by others; `crossing` is its length and
+    dense output if its error is small enough, but something happens within it.
     """
 
     t: Floats
@@ -147,6 +148,7 @@ class TakenSteps:
     h: float
     error_before: float
     is_over: bool
+    crossing: tuple[float, Floats] | None
 
 
 class StepsAtOnce(Protocol):

@@ -79,6 +79,8 @@ class DryFriction:
         the hardest driven first.
         """
         q, qd, way, free = self._one()
+        if not self.stands.any():
+            return
         new = np.zeros(self.n, dtype=bool)
         for _ in range(3 * self.n):
             back = new & (way * self.simulator.accelerations(q, qd, u, way, free) < 0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -79,6 +79,21 @@ def test_the_energy_balance_and_the_curve_between_steps(name: str) -> None:
     truth = run(ARMS[name], "linear", "dp87", accuracy=CAREFUL)
     for t in np.linspace(0.05, 0.75, 13):
         assert made.at(t)[0] == pytest.approx(truth.at(t)[0], abs=1e-6)
+
+
+@pytest.mark.parametrize("how", ["hold", "linear"])
+def test_voltages_within_their_limits(how: Literal["hold", "linear"]) -> None:
+    arm = fa.load("puma560")
+    rows = np.array([[20.0, -35.0, 60.0, 9.0, -9.0, 7.0], [-50.0, 20.0, 1.0, 0.0, 20.0, 30.0]])
+    volts = Schedule(np.array([0.0, 0.11]), rows, how=how)
+    q, qd = np.linspace(-0.4, 0.7, 6), np.array([0.2, 0.0, -0.3, 0.0, 0.1, 0.0])
+    fast, slow = (
+        fa.simulate(arm, q, qd, 0.25, voltage=volts, method="dp45", ending=ending)
+        for ending in (Ending(), IN_PYTHON)
+    )
+    assert len(fast.t) == len(slow.t)
+    np.testing.assert_allclose(fast.q, slow.q, rtol=0, atol=1e-7)
+    assert [(e.kind, e.joint) for e in fast.events] == [(e.kind, e.joint) for e in slow.events]
 
 
 @pytest.mark.parametrize("name", ["rigid", "dry"])

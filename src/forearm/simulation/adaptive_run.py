@@ -89,6 +89,7 @@ class Following:
                 adaptive_simulator_of(drive.arm, drive.voltage, setup.method),
                 commands.line,
                 self.friction.slow,
+                bool(setup.simulator.dry.any()),
                 setup.simulator.limits if setup.track.stops else None,
             )
         self.found: list[tuple[DenseSolution, Asked]] = []

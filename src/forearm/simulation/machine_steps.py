@@ -9,7 +9,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.drives.joint import held_freedoms
 from forearm.kernels.adaptive_rollout import AdaptiveSimulator
 from forearm.kernels.rollout import State
 from forearm.simulation.stepping import TakenSteps, Tolerance
@@ -20,19 +19,24 @@ Line = Callable[[float, float, Floats, Floats], tuple[Floats, Floats]]
 
 
 class MachineSteps:
-    """An arm whose inputs go straight between breakpoints; `slow` (n,) are the velocities at which steps of
-    joints with dry friction end, `limits` the positions at which all do.
+    """An arm whose inputs go straight between breakpoints. Its steps end where a joint passes `limits`; and,
+    if any has dry friction, where these come to stand, break loose or pass the velocities `slow` (n,).
     """
 
     def __init__(
-        self, simulator: AdaptiveSimulator, line: Line, slow: Floats, limits: tuple[Floats, Floats] | None
+        self,
+        simulator: AdaptiveSimulator,
+        line: Line,
+        slow: Floats,
+        is_dry: bool,
+        limits: tuple[Floats, Floats] | None,
     ) -> None:
         self._run, self._line, self._n = simulator.start(), line, simulator.arm.n
         self._stages, self._pair = len(simulator.pair.c) - 1, simulator.pair
         given = self._run.given
         given["slow"][:] = slow
         given["low"][:], given["high"][:] = limits or (-np.inf, np.inf)
-        given["is_watched"][0] = limits is not None or any(held_freedoms(simulator.arm))
+        given["is_watched"][0] = limits is not None or is_dry
 
     def stand(self, state: State) -> None:
         """Joints move and stand as they do in a state."""

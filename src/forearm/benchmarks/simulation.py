@@ -1,5 +1,5 @@
-"""Simulations: 10 s of the Panda beside MuJoCo, what drives cost on the PUMA, ten thousand
-arms at once; one thread.
+"""Simulations: 10 s of the Panda beside MuJoCo, what drives cost on the PUMA, runs to a tolerance, ten
+thousand arms at once; one thread.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.drive import Bearing, Transmission
+from forearm.benchmarks import adaptive
 from forearm.benchmarks.peers import problem
 from forearm.benchmarks.timing import BenchmarkRow, Work, beside, median_time, medians
 from forearm.benchmarks.work import each_joint
@@ -54,6 +55,7 @@ def rows(peers: bool) -> Iterator[BenchmarkRow]:
             f"by MuJoCo to {theirs.energy_error():.3g} J in", row.peer_seconds, group="simulation"
         )
     yield from _costs()
+    yield from adaptive.rows(peers)
     qs, qds = rng.uniform(-1.0, 1.0, (2, MANY, panda.n))
     seconds = median_time(lambda: simulate_many(panda, qs, qds, MANY_STEPS * STEP, step=STEP), 3)
     yield BenchmarkRow("10,000 Pandas, 1 s each at 1 ms", seconds, MANY_UNDER, group="simulation")

@@ -75,6 +75,10 @@ class TracedPlant:
             return self.cold(q=q, qd=qd, u=u, **signs)
         return self.warm(q=q, qd=qd, u=u, **signs, load_guess=loads)
 
+    def accurate(self, q: Values, qd: Values, u: Values, friction_sign: Values, is_free: Values) -> Values:
+        """Accelerations to all digits, from loads that are not known before."""
+        return self.cold(q=q, qd=qd, u=u, friction_sign=friction_sign, is_free=is_free)
+
     def required(self, q: Values, qd: Values, qdd: Values, friction_sign: Values) -> Values:
         """What drives must give, friction in these directions."""
         return self.needed(q=q, qd=qd, u=qdd, friction_sign=friction_sign)

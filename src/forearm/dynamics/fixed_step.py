@@ -82,18 +82,7 @@ def loosened(plant: Plant, method: ExplicitMethod, state: StepState, u: Values) 
     def released(some: Values) -> Values:
         now = _with(state, dry, some)
         x = plant.accelerations(state.q, state.qd, u, now, _expected(method, state, []))[:n]
-        plus, minus = (
-            plant.required(
-                state.q,
-                state.qd,
-                x,
-                [
-                    choose(0.0, free, s, way) if is_dry else s
-                    for s, free, is_dry in zip(now.friction_sign, now.is_free, plant.dry, strict=True)
-                ],
-            )
-            for way in (1.0, -1.0)
-        )
+        plus, minus = demands(plant, state.q, state.qd, x, now.friction_sign, now.is_free)
         given = plant.torques(u, state.qd)
         begun = {j: breaking_loose(given[j], plus[j], minus[j]) for j in dry}
         signs = [choose(0.0, now.is_free[j], now.friction_sign[j], begun[j]) for j in dry]
@@ -107,6 +96,21 @@ def loosened(plant: Plant, method: ExplicitMethod, state: StepState, u: Values) 
 
     start = [*(state.friction_sign[j] for j in dry), *(state.is_free[j] for j in dry)]
     return _with(state, dry, iterate(released, start, standing, 1, title="joints that stand"))
+
+
+def demands(
+    plant: Plant, q: Values, qd: Values, qdd: Values, friction_sign: Values, is_free: Values
+) -> tuple[Values, Values]:
+    """What drives must give for accelerations, if joints that stand began to move forwards, and backwards."""
+
+    def signs(way: float) -> Values:
+        return [
+            choose(0.0, free, s, way) if is_dry else s
+            for s, free, is_dry in zip(friction_sign, is_free, plant.dry, strict=True)
+        ]
+
+    plus, minus = (plant.required(q, qd, qdd, signs(way)) for way in (1.0, -1.0))
+    return plus, minus
 
 
 def breaking_loose(tau: Scalar, forwards: Scalar, backwards: Scalar) -> Scalar:

@@ -130,9 +130,12 @@ class Simulator:
         return self._called("require", q, qd, qdd, way)
 
     def _called(self, name: str, *given: Floats) -> Floats:
-        out = np.empty(self.arm.n)
-        arrays = [np.ascontiguousarray(v, dtype=np.float64) for v in given]
-        self._part("single")[name](*(v.ctypes.data for v in arrays), out.ctypes.data, 1)
+        rows = np.empty((len(given) + 1, self.arm.n))  # one array: asking for its address takes longest
+        for row, value in zip(rows, given, strict=False):
+            row[:] = value
+        first, step = rows.ctypes.data, rows.strides[0]
+        self._part("single")[name](*(first + k * step for k in range(len(rows))), 1)
+        out: Floats = rows[-1]
         return out
 
     def _part(self, name: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from math import isfinite
 import numpy as np
 from numpy.typing import ArrayLike
 
+from forearm.dynamics.step_control import FIRST_ERROR, GROW, next_factor, step_size
 from forearm.errors import InputError
 from forearm.progress import Progress
 from forearm.simulation.events import EventFunction, EventHit, Watch
@@ -20,6 +21,7 @@ from forearm.simulation.stepping import (
     Explicit,
     Failure,
     Stepper,
+    StepsAtOnce,
     System,
     Tolerance,
     TrialStep,
@@ -29,16 +31,13 @@ from forearm.simulation.stepping import (
 )
 from forearm.values import as_floats, check_number
 
-SAFETY = 0.9
-SHRINK, GROW = 0.2, 10.0
-# The error a controller with memory believes in before its first step: E. Hairer's FACOLD.
-FIRST_ERROR = 1e-4
 # A step that does not even give numbers, or whose equations could not be solved,
 # is tried again this much shorter.
 AFTER_FAILURE = 0.25
 # Steps below this many roundings of the time are no steps.
 FLOOR_SPACINGS = 16.0
 MOST_STEPS = 1_000_000  # taken and rejected
+AT_ONCE = 256  # steps in machine code before Python looks again
 
 
 def integrate(
@@ -56,13 +55,15 @@ def integrate(
     breakpoints: ArrayLike = (),
     first_step: float | None = None,
     progress: Progress | None = None,
+    at_once: StepsAtOnce | None = None,
 ) -> DenseSolution:
     """q'' = f(t, q, qd) from t0 to t1, each step's error within atol + rtol |y| in every
     component of q and qd.
 
     Steps end at the breakpoints, and f is asked in each stretch between them only at times t with start <=
-    t < end, so that an input that jumps there is seen from one side. `progress` is told after every step
-    how much of t1 - t0 is done. Failure is a status of the solution, with the partial result.
+    t < end, so that an input that jumps there is seen from one side. `progress` is told after every step,
+    or after those that `at_once` takes together, how much of t1 - t0 is done. Failure is a status of the
+    solution, with the partial result.
     """
     y = stacked(q, qd)
     stretches = _stretches(t0, t1, breakpoints)
@@ -70,7 +71,7 @@ def integrate(
     tell = (lambda _: None) if progress is None else lambda t: progress(t - t0, t1 - t0, "integrating")
     system = System(f, y.shape[1])
     stepper = _stepper(method, system, tolerance(rtol, atol_q, atol_qd, y.shape[1]))
-    run = _Run(system, stepper, Watch(events, t0, y), tell, t0, y)
+    run = _Run(system, stepper, Watch(events, t0, y), tell, at_once, t0, y)
     for start, end in stretches:
         if not run.stretch(start, end, first_step if start == t0 else None):
             break
@@ -86,14 +87,18 @@ class _Run:
         stepper: Stepper,
         watch: Watch,
         tell: Callable[[float], object],
+        at_once: StepsAtOnce | None,
         t: float,
         y: Floats,
     ) -> None:
         self.system, self.stepper, self.watch, self.tell = system, stepper, watch, tell
+        self.at_once = at_once
         self.t, self.y, self.h, self.error_before = t, y, 0.0, FIRST_ERROR
-        self.times, self.states = [t], [y]
+        # of steps taken together, one array each
+        self.times, self.states = [np.array([t])], [y[None]]
         self.dense: list[Floats] = []
-        self.widths: list[float] = []
+        self.widths: list[Floats] = []
+        self.taken = 0
         self.hits: list[EventHit] = []
         self.rejected = 0
         self.status, self.message = Status.END, Status.END.value
@@ -115,17 +120,49 @@ class _Run:
                     if first_step is not None
                     else first_guess(self.system, self.stepper, start, self.y, self.rate)
                 )
+            if self.at_once is not None:
+                self.at_once.enter(start, end, self.y, self._shortest(end), self.stepper.tolerance)
             while self.t < end:
-                if not self._step(end):
+                is_more = self.at_once is not None and self._steps_at_once(self.at_once)
+                if self.status is not Status.END:
+                    return False
+                if not is_more and self.t < end and not self._step(end):
                     return False
         return True
+
+    def _steps_at_once(self, at_once: StepsAtOnce) -> bool:
+        """Steps in which nothing happens; whether there may be more of them."""
+        most = min(MOST_STEPS - self.taken - self.rejected, AT_ONCE)
+        if most <= 0:
+            return False
+        made = at_once.take(self.t, self.y, self.rate, self.h, self.error_before, most)
+        self.rate, self.h, self.error_before = made.rate, made.h, made.error_before
+        self.rejected += made.rejected
+        self.system.evaluations += made.evaluations
+        if len(made.t):
+            self._take(made.t, made.y, made.widths, made.dense, [])
+        # at a breakpoint, where an input that jumps may loosen a joint, and where signs differ by rounding
+        self.hits += (hits := self.watch.follow(self.t, self.y))
+        if hits and hits[-1].terminal:
+            self._end(hits[-1])
+        elif made.crossing is not None:
+            self._cross(*made.crossing)
+        return not made.is_over
+
+    def _cross(self, h: float, dense: Floats) -> None:
+        """End at a terminal event within a step; where there is none, the step is still to be taken."""
+        trial, signs = TrialStep(h, along(self.y, dense, 1.0), []), self.watch.signs
+        hits = self._events(trial, dense)
+        if hits and hits[-1].terminal:
+            self._stop(trial, dense, hits)
+        self.watch.signs = signs
 
     def _step(self, end: float) -> bool:
         """One step accepted, after as many as it takes rejected; False where the integration ends."""
         failure: Failure | None = None
-        while len(self.dense) + self.rejected < MOST_STEPS:
+        while self.taken + self.rejected < MOST_STEPS:
             h, landing = self._size(end)
-            floor = FLOOR_SPACINGS * float(np.spacing(max(abs(self.t), abs(end))))
+            floor = self._shortest(end)
             if h < floor and not landing:
                 if failure is not None:
                     return self._fail(Status.DIVERGED if failure.diverged else Status.STEP_TOO_SMALL, failure)
@@ -143,23 +180,20 @@ class _Run:
             self.rejected += 1
         return self._fail(Status.TOO_MANY_STEPS, Failure(f"{MOST_STEPS} steps are done"))
 
+    def _shortest(self, end: float) -> float:
+        """Steps below it are none, from here to the end of the stretch."""
+        return FLOOR_SPACINGS * float(np.spacing(max(abs(self.t), abs(end))))
+
     def _size(self, end: float) -> tuple[float, bool]:
-        """The size of the next step, and whether it lands on the end of the stretch;
-        the last two steps share what is left.
-        """
-        h, left = self.h, end - self.t
-        if left <= h:
-            return left, True
-        return (h, False) if left >= 2.0 * h else (0.5 * left, False)
+        """The size of the next step, and whether it lands on the end of the stretch."""
+        left = end - self.t
+        return step_size(self.h, left), left <= self.h
 
     def _factor(self, error: float, growth: float) -> float:
-        """The next step over this one, by the error of this one and of the one before (Hairer and
-        Wanner, section IV.2).
-        """
-        memory = self.stepper.memory
-        now, before = max(error, 1e-10), self.error_before
-        factor = SAFETY * now ** (0.75 * memory - self.stepper.exponent) * before**memory
-        return min(max(float(factor), SHRINK), growth)
+        """The next step over this one."""
+        return float(
+            next_factor(self.stepper.exponent, self.stepper.memory, error, self.error_before, growth)
+        )
 
     def _accept(self, trial: TrialStep, error: float, t_new: float, rejected: bool) -> bool:
         rate_end, dense = self.stepper.finish(self.t, self.y, self.rate, trial)
@@ -171,7 +205,7 @@ class _Run:
         # A step cut short by the end of a stretch says nothing against the size it was cut from.
         self.h = max(proposed, self.h) if trial.h < self.h and not rejected else proposed
         self.error_before = max(error, FIRST_ERROR)
-        self._take(t_new, trial.y, trial.h, dense, hits)
+        self._take(np.array([t_new]), trial.y[None], np.array([trial.h]), dense[None], hits)
         self.rate = rate_end
         failure = unfinite(self.y, [rate_end], self.y)
         return self._fail(Status.DIVERGED, failure) if failure is not None else True
@@ -185,19 +219,25 @@ class _Run:
     def _stop(self, trial: TrialStep, dense: Floats, hits: list[EventHit]) -> bool:
         """The end at a terminal event, on the curve of the step that crossed it."""
         last = hits[-1]
-        self._take(last.t, np.stack([last.q, last.qd]), trial.h, dense, hits)
+        y = np.stack([last.q, last.qd])
+        self._take(np.array([last.t]), y[None], np.array([trial.h]), dense[None], hits)
+        return self._end(last)
+
+    def _end(self, hit: EventHit) -> bool:
         self.status = Status.EVENT
-        self.message = f"event {last.name!r} at t = {last.t:.9g}"
+        self.message = f"event {hit.name!r} at t = {hit.t:.9g}"
         return False
 
-    def _take(self, t: float, y: Floats, h: float, dense: Floats, hits: list[EventHit]) -> None:
-        self.t, self.y = t, y
+    def _take(self, t: Floats, y: Floats, widths: Floats, dense: Floats, hits: list[EventHit]) -> None:
+        """Steps to times (k,) and states (k, 2, n)."""
+        self.t, self.y = float(t[-1]), y[-1]
         self.times.append(t)
         self.states.append(y)
         self.dense.append(dense)
-        self.widths.append(h)
+        self.widths.append(widths)
+        self.taken += len(t)
         self.hits += hits
-        self.tell(t)
+        self.tell(self.t)
 
     def _blame(self, trial: TrialStep) -> Failure:
         """The component whose error is largest, for a message."""
@@ -219,9 +259,9 @@ class _Run:
 
     def solution(self) -> DenseSolution:
         """What was reached so far."""
-        states = np.stack(self.states)
+        states = np.concatenate(self.states)
         return DenseSolution(
-            np.array(self.times),
+            np.concatenate(self.times),
             states[:, 0],
             states[:, 1],
             self.status,
@@ -231,8 +271,8 @@ class _Run:
             self.h,
             self.system.evaluations,
             self.rejected,
-            tuple(self.dense),
-            np.array(self.widths),
+            np.concatenate(self.dense) if self.dense else np.zeros((0, 1, *self.y.shape)),
+            np.concatenate(self.widths) if self.widths else np.zeros(0),
         )
 
 

@@ -15,6 +15,8 @@ from forearm.simulation.adaptive import integrate
 from forearm.simulation.events import EventFunction, EventHit
 from forearm.simulation.inputs import Input, periods
 from forearm.simulation.jamming import is_jammed
+from forearm.simulation.machine import adaptive_simulator_of
+from forearm.simulation.machine_steps import MachineSteps
 from forearm.simulation.solution import DenseSolution, Status
 from forearm.simulation.start import Setup
 from forearm.simulation.stiction import DryFriction
@@ -41,6 +43,17 @@ class Commands:
         """Ask for what the converter then holds, if its time has come."""
         if not self._kept or periods(self._kept[-1][0], self.period) < periods(t, self.period):
             self._kept.append((t, self._drive.asked(t, q, qd)))
+
+    @property
+    def is_straight(self) -> bool:
+        """Whether it goes straight, or is held, from each breakpoint to the next."""
+        return self._drive.is_data or self._drive.converter is not None
+
+    def line(self, start: float, end: float, q: Floats, qd: Floats) -> tuple[Floats, Floats]:
+        """What is asked for at the start of such a stretch, (n,), and how fast it changes, per second."""
+        first = self(start, q, qd)
+        change = self._drive.at(end) - first if self._drive.is_linear else np.zeros_like(first)
+        return first, change / (end - start)
 
     def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
         """(n,)."""
@@ -69,6 +82,15 @@ class Following:
         self.track, self.state = setup.track, state
         self.friction = DryFriction(motors, state)
         self.n = drive.arm.n
+        self.machine = None
+        if setup.method != "radau" and not is_wound and commands.is_straight and setup.track.until is None:
+            self.machine = MachineSteps(
+                adaptive_simulator_of(drive.arm, drive.voltage, setup.method),
+                commands.line,
+                self.friction.slow,
+                bool(setup.simulator.dry.any()),
+                setup.simulator.limits if setup.track.stops else None,
+            )
         self.found: list[tuple[DenseSolution, Asked]] = []
         # q, qd and u that last had no acceleration
         self.unsolved: tuple[Floats, Floats, Floats] | None = None
@@ -98,6 +120,8 @@ class Following:
         m = len(self.motors.current)
         self.motors.settle(t, xd)
         self.friction.loosen(self.motors.u(t, x, xd))
+        if self.machine is not None:
+            self.machine.stand(self.state)
         giving, stands = self.motors.giving(), np.flatnonzero(self.friction.stands)
         found = integrate(
             self._accelerations(),
@@ -113,6 +137,7 @@ class Following:
             breakpoints=breaks,
             first_step=self.friction.careful(self.motors.u(t, x, xd), first),
             progress=lambda done, _total, _what: self.setup.tell(t + done),
+            at_once=self.machine,
         )
         # Rounding of an implicit step's equations moves joints that stand by 1e-30,
         # and what moves feels other friction.

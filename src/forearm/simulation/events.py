@@ -64,17 +64,20 @@ class Watch:
 
     def __init__(self, events: Sequence[EventFunction], t: float, y: Floats) -> None:
         self.events = events
-        sizes = [np.size(event.g(t, y[0], y[1])) for event in events]
+        parts = self._parts(t, y)
         # For each row of the joint vector of all g: its event, and its component there.
-        self.rows = [(event, k) for event, size in zip(events, sizes, strict=True) for k in range(size)]
-        self.signs = np.sign(self.values(t, y))
+        self.rows = [(event, k) for event, part in zip(events, parts, strict=True) for k in range(part.size)]
+        self.signs = np.sign(self._joint(t, parts))
 
     def values(self, t: float, y: Floats) -> Floats:
         """All g at a state, one after the other."""
-        if not self.events:
-            return np.zeros(0)
-        parts = [np.ravel(np.asarray(event.g(t, y[0], y[1]), dtype=float)) for event in self.events]
-        joint = np.concatenate(parts)
+        return self._joint(t, self._parts(t, y))
+
+    def _parts(self, t: float, y: Floats) -> list[Floats]:
+        return [np.ravel(np.asarray(event.g(t, y[0], y[1]), dtype=float)) for event in self.events]
+
+    def _joint(self, t: float, parts: list[Floats]) -> Floats:
+        joint = np.concatenate([*parts, np.zeros(0)])
         if joint.size != len(self.rows) or np.isnan(joint).any():
             sick = next((e for e, part in zip(self.events, parts, strict=True) if np.isnan(part).any()), None)
             what = f"event {sick.name!r}: g is not a number" if sick else "events: a g changed its shape"
@@ -100,6 +103,20 @@ class Watch:
                 end = theta
         return sorted(hits, key=lambda hit: hit.terminal) if end < inf else hits
 
+    def follow(self, t: float, y: Floats) -> list[EventHit]:
+        """The crossings since the last signs, at a state to which others stepped and saw none; those that are
+        terminal last.
+        """
+        if not self.rows:
+            return []
+        before, self.signs = self.signs, np.sign(self.values(t, y))
+        hits = []
+        for index in np.flatnonzero((before != 0.0) & (self.signs != before)).tolist():
+            (event, component), direction = self.rows[index], -int(before[index])
+            if event.direction in (0, direction):
+                hits.append(EventHit(event.name, component, t, y[0], y[1], direction, event.terminal))
+        return sorted(hits, key=lambda hit: hit.terminal)
+
     def _crossings(
         self, t: float, h: float, states: Sequence[tuple[float, Floats]], at: StateAt
     ) -> list[tuple[float, int, int]]:
@@ -113,6 +130,8 @@ class Watch:
                 if self.rows[index][0].direction in (0, direction):
                     found.append((self._located(t, h, low, theta, index, at), index, direction))
             self.signs, low = signs, theta
+            if any(self.rows[index][0].terminal for _, index, _ in found):
+                break  # what comes later is not reached
         return found
 
     def _located(self, t: float, h: float, low: float, high: float, index: int, at: StateAt) -> float:

@@ -61,7 +61,7 @@ class DenseSolution:
     next_step: float
     evaluations: int
     rejected: int
-    dense: tuple[Floats, ...] = field(repr=False)
+    dense: Floats = field(repr=False)  # (k - 1, p, 2, n), of powers of the part of the step
     widths: Floats = field(repr=False)
 
     @property
@@ -79,15 +79,13 @@ class DenseSolution:
                 f"t = {wrong:.9g} is outside what was integrated, {self.t[0]:.9g} to {self.t[-1]:.9g}{ending}"
             )
         flat = np.atleast_1d(times)
-        out = np.empty((2, flat.size, self.q.shape[1]))
         index = np.clip(np.searchsorted(self.t, flat, side="right") - 1, 0, len(self.t) - 1)
-        for k in np.unique(index):
-            rows = np.flatnonzero(index == k)
-            out[0, rows], out[1, rows] = self.q[k], self.qd[k]
-            if k < len(self.dense):
-                theta = (flat[rows] - self.t[k]) / self.widths[k]
-                out[:, rows] += powers_of(self.dense[k][:, :, None], theta[:, None])
-        return out[0].reshape(*times.shape, -1), out[1].reshape(*times.shape, -1)
+        out = np.stack([self.q[index], self.qd[index]], axis=1)
+        if len(self.dense):
+            step = np.minimum(index, len(self.dense) - 1)  # the last state is nobody's start
+            theta = np.where(index == step, (flat - self.t[step]) / self.widths[step], 0.0)
+            out += powers_of(self.dense[step].swapaxes(0, 1), theta[:, None, None])
+        return out[:, 0].reshape(*times.shape, -1), out[:, 1].reshape(*times.shape, -1)
 
 
 def powers_of(dense: Floats, theta: float | Floats) -> Floats:

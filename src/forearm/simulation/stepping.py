@@ -14,6 +14,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from forearm.dynamics.adaptive_step import EmbeddedPair
+from forearm.dynamics.step_control import MEMORY
 from forearm.errors import InputError
 from forearm.simulation.methods import Acceleration, Floats, Tableau, explicit_stages, weighted
 from forearm.simulation.solution import powers_of
@@ -128,11 +130,43 @@ class Stepper(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class TakenSteps:
+    """Steps that were taken at once: the times and states (k,) and (k, 2, n) they lead to, their lengths (k,)
+    and dense output (k, p, 2, n); how many were rejected; and the rate, the step and the error that the next
+    starts from. Where `is_over` that one must be taken, or refused, by others; `crossing` is its length and
+    dense output if its error is small enough, but something happens within it.
+    """
+
+    t: Floats
+    y: Floats
+    widths: Floats
+    dense: Floats
+    rejected: int
+    evaluations: int
+    rate: Floats
+    h: float
+    error_before: float
+    is_over: bool
+    crossing: tuple[float, Floats] | None
+
+
+class StepsAtOnce(Protocol):
+    """Something that integrates the same system by the same pair, but never through an event."""
+
+    def enter(self, start: float, end: float, y: Floats, shortest: float, tolerance: Tolerance) -> None:
+        """Begin a stretch between two breakpoints, in which steps are not to be shorter than that."""
+        ...
+
+    def take(self, t: float, y: Floats, rate: Floats, h: float, error_before: float, most: int) -> TakenSteps:
+        """So many steps at most, those that are rejected counted."""
+        ...
+
+
 class Explicit:
     """An explicit tableau with embedded weights at work."""
 
-    # beta of E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, II.4
-    memory = 0.04
+    memory = MEMORY
     deadband = 1.0
 
     def __init__(self, tableau: Tableau, system: System, tolerance: Tolerance) -> None:
@@ -159,6 +193,20 @@ class Explicit:
 
     def restart(self) -> None:
         """Nothing is kept."""
+
+
+def pair_of(tableau: Tableau) -> EmbeddedPair:
+    """A tableau with embedded weights, for steps over any scalar."""
+    c, a, b = tableau.floats
+    return EmbeddedPair(
+        tuple(c),
+        tuple(map(tuple, a)),
+        tuple(b),
+        tuple(tableau.error_weights),
+        tuple(map(tuple, tableau.dense_columns or ())),
+        1.0 / (tableau.order_embedded + 1),
+        tuple(sections(tableau)),
+    )
 
 
 def sections(tableau: Tableau) -> list[float]:

@@ -36,6 +36,11 @@ class DryFriction:
         """Which joints friction holds now, (n,)."""
         return np.asarray(self.simulator.dry & (self.state.is_free[0] == 0.0))
 
+    @property
+    def slow(self) -> Floats:
+        """Velocities below which steps go carefully, (n,), infinite where friction is the same at all."""
+        return SLOW * self.stribeck
+
     def events(self) -> list[EventFunction]:
         """Where a joint's velocity passes 0 or becomes slow, and where one that stands
         is driven hard enough.
@@ -47,7 +52,7 @@ class DryFriction:
         if moving.size:
             made.append(EventFunction("stick", lambda t, x, xd: way[moving] * xd[moving], -1, terminal=True))
             fast = moving[np.isfinite(self.stribeck[moving])]
-            level = SLOW * self.stribeck[fast]
+            level = self.slow[fast]
             made.append(
                 EventFunction("slow", lambda t, x, xd: way[fast] * xd[fast] - level, -1, terminal=True)
             )
@@ -74,6 +79,8 @@ class DryFriction:
         the hardest driven first.
         """
         q, qd, way, free = self._one()
+        if not self.stands.any():
+            return
         new = np.zeros(self.n, dtype=bool)
         for _ in range(3 * self.n):
             back = new & (way * self.simulator.accelerations(q, qd, u, way, free) < 0.0)

@@ -243,7 +243,8 @@ def passing_limits(simulator: Simulator, t: Floats, q: Floats) -> list[Event]:
     made = []
     for side, beyond in (("lower", q < low), ("upper", q > high)):
         limit = low if side == "lower" else high
-        passed = np.diff(beyond.astype(int), axis=0, prepend=0) > 0
+        passed = beyond.copy()
+        passed[1:] &= ~beyond[:-1]
         for k, j in zip(*np.nonzero(passed), strict=True):
             joint = simulator.arm.joints[int(j)]
             unit = "rad" if joint.kind == "revolute" else "m"

@@ -19,6 +19,7 @@ PACKAGES = {
     "Robotics Toolbox": "roboticstoolbox",
     "EAIK": "eaik",
     "Ruckig": "ruckig",
+    "SciPy": "scipy",
 }  # name: what is imported
 
 

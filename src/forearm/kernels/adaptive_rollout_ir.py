@@ -1,0 +1,57 @@
+"""A simulation whose steps follow the error as machine code: attempts, until one of them is over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forearm.codegen.adaptive_step import traced_attempt
+from forearm.codegen.simulation_step import TracedPlant
+from forearm.dynamics.adaptive_step import EmbeddedPair
+from forearm.dynamics.driven_arm import BOUNDS, DRIVE, RECORD, STATE
+from forearm.kernels.ir import compute, module_text, result
+from forearm.kernels.llvm import IRFunction, Value
+from forearm.kernels.vectors import Body, InMemory, Target
+
+
+def adaptive_rollout_text(plant: TracedPlant, pair: EmbeddedPair, target: Target) -> str:
+    """The module, for one simulation at a time:
+
+    `void adaptive_rollout(state, rows, most)`: numbers of STATE, BOUNDS and DRIVE one behind the
+    other, of which the first are changed; behind them how many steps were taken and how many were tried; and
+    a row of RECORD for each step taken, and for the last attempt. It ends with so many attempts, or with one
+    that is over.
+    """
+    traced = traced_attempt(plant, pair)
+    f = IRFunction("adaptive_rollout", {"state": "ptr", "rows": "ptr", "most": "i64"})
+    state, rows, most = f.arguments
+    body = Body(target, f=f)
+    leaves = {leaf: place for place, leaf in traced.graph.leaves.items()}
+    sizes = {a.name: a.size for a in (*traced.inputs, *traced.outputs)}
+    starts: dict[str, int] = {}
+    for name in (*STATE, *BOUNDS, *DRIVE):
+        starts[name] = sum(sizes[before] for before in starts)
+    width = sum(sizes[name] for name in RECORD)
+    with f.repeat(0, 0) as turn:
+        taken, tried = turn.now
+        values: dict[int, Any] = {
+            leaves[f"{name}[{j}]"]: InMemory(state, start + j)
+            for name, start in starts.items()
+            for j in range(sizes[name])
+        }
+        compute(body, traced.graph, traced.results, values)
+        made = {name: [result(body, e, values) for e in some] for name, some in traced.results.items()}
+        for name in STATE:
+            body.keep(body.at(state, starts[name]), made[name])
+        body.keep(f.at(rows, taken, target.scalar, width), [x for name in RECORD for x in made[name]])
+        is_taken, is_over = (
+            f.lane(Value(made[name][0], target.vector), 0) for name in ("is_taken", "is_over")
+        )
+        more_taken = f.op("add", taken, f.cast("fptosi", is_taken, "i64"))
+        more_tried = f.op("add", tried, 1)
+        more = f.op("and", f.compared("slt", more_tried, most), f.compared("olt", is_over, 0.5))
+        turn.again(more_taken, more_tried, where=more)
+    behind = sum(sizes[name] for name in starts)
+    for k, count in enumerate((more_taken, more_tried)):
+        f.store(f.cast("sitofp", count, target.scalar), f.at(state, behind + k, target.scalar))
+    f.ret()
+    return module_text([f.text()], target)

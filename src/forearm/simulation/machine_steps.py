@@ -1,0 +1,78 @@
+"""Adaptive steps of an arm in machine code: as many at once as there are before something happens that Python
+must look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.kernels.adaptive_rollout import AdaptiveSimulator
+from forearm.kernels.rollout import State
+from forearm.simulation.stepping import TakenSteps, Tolerance
+
+Floats = NDArray[np.float64]
+# from a stretch between two times, and the state at its start: inputs there (n,), and how fast they change
+Line = Callable[[float, float, Floats, Floats], tuple[Floats, Floats]]
+
+
+class MachineSteps:
+    """An arm whose inputs go straight between breakpoints. Its steps end where a joint passes `limits`; and,
+    if any has dry friction, where these come to stand, break loose or pass the velocities `slow` (n,).
+    """
+
+    def __init__(
+        self,
+        simulator: AdaptiveSimulator,
+        line: Line,
+        slow: Floats,
+        is_dry: bool,
+        limits: tuple[Floats, Floats] | None,
+    ) -> None:
+        self._run, self._line, self._n = simulator.start(), line, simulator.arm.n
+        self._stages, self._pair = len(simulator.pair.c) - 1, simulator.pair
+        given = self._run.given
+        given["slow"][:] = slow
+        given["low"][:], given["high"][:] = limits or (-np.inf, np.inf)
+        given["is_watched"][0] = limits is not None or is_dry
+
+    def stand(self, state: State) -> None:
+        """Joints move and stand as they do in a state."""
+        given = self._run.given
+        given["friction_sign"][:], given["is_free"][:] = state.friction_sign[0], state.is_free[0]
+
+    def enter(self, start: float, end: float, y: Floats, shortest: float, tolerance: Tolerance) -> None:
+        """Begin a stretch between two breakpoints."""
+        given = self._run.given
+        given["start"][0], given["end"][0], given["shortest"][0] = start, end, shortest
+        given["rtol"][0], given["atol"][:] = tolerance.rtol, tolerance.atol.ravel()
+        given["u"][:], given["slope"][:] = self._line(start, end, y[0], y[1])
+
+    def take(self, t: float, y: Floats, rate: Floats, h: float, error_before: float, most: int) -> TakenSteps:
+        """So many steps at most, those that are rejected counted."""
+        given, n = self._run.given, self._n
+        given["t"][0], given["h"][0], given["error_before"][0], given["is_retry"][0] = t, h, error_before, 0.0
+        given["q"][:], given["qd"][:], given["qdd"][:] = y[0], y[1], rate[1]
+        record, tried, taken = self._run.go_on(most)
+        is_at_end = given["t"][0] == given["end"][0]
+        is_over = tried < most or is_at_end
+        dense = record["dense"].reshape(-1, self._pair.powers, 2, n)
+        crossing = None
+        if is_over and not is_at_end and record["is_crossed"][taken, 0]:
+            crossing = float(record["width"][taken, 0]), dense[taken]
+        beyond = 0 if self._pair.first_same_as_last else taken * (self._stages + 2)
+        return TakenSteps(
+            record["t"][:taken, 0],
+            np.stack([record["q"][:taken], record["qd"][:taken]], axis=1),
+            record["width"][:taken, 0],
+            dense[:taken],
+            tried - taken - int(is_over and not is_at_end),
+            tried * self._stages + beyond,
+            np.stack([given["qd"], given["qdd"]]),
+            float(given["h"][0]),
+            float(given["error_before"][0]),
+            is_over,
+            crossing,
+        )

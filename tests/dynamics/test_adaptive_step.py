@@ -12,7 +12,7 @@ import numpy as np
 import pendulum
 import pytest
 
-from forearm.dynamics.adaptive_step import AdaptiveState, Attempt, Bounds, attempt
+from forearm.dynamics.adaptive_step import AdaptiveState, Attempt, StepBounds, attempt
 from forearm.dynamics.step_control import FIRST_ERROR, LEAST_ERROR, MOST_ERROR, power, step_size
 from forearm.simulation.adaptive import integrate
 from forearm.simulation.methods import DP45, DP87, Tableau
@@ -41,8 +41,8 @@ def at(t: float, h: float) -> AdaptiveState:
     return AdaptiveState(t, h, [q], [qd], [-sin(q)], FIRST_ERROR, 0.0)
 
 
-def bounds(tol: float = 1e-8, watched: float = 0.0, shortest: float = 1e-14) -> Bounds:
-    return Bounds(END, shortest, tol, [tol, tol], watched)
+def bounds(tol: float = 1e-8, watched: float = 0.0, shortest: float = 1e-14) -> StepBounds:
+    return StepBounds(END, shortest, tol, [tol, tol], watched)
 
 
 @PAIRS

@@ -146,11 +146,12 @@ def test_a_limit_is_found_where_it_is() -> None:
 
 def test_more_steps_than_are_taken_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = run(ARMS["rigid"], "linear", "dp45")
-    told: list[tuple[float, int]] = []
+    told: list[float] = []
     monkeypatch.setattr(adaptive, "AT_ONCE", 3)
-    parts = run(ARMS["rigid"], "linear", "dp45", progress=lambda t, steps: told.append((t, steps)))
-    assert [steps for _, steps in told] == sorted({steps for _, steps in told})
-    assert told[-1] == (DURATION, len(parts.t) - 1)
+    parts = run(ARMS["rigid"], "linear", "dp45", progress=lambda done, total, what: told.append(done))
+    assert told == sorted(set(told))
+    assert len(told) >= (len(parts.t) - 1) / 3
+    assert told[-1] == DURATION
     # a step that was rejected last before Python looked may grow at once
     np.testing.assert_allclose(parts.q[-1], whole.q[-1], rtol=0, atol=1e-6)
 

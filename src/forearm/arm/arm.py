@@ -196,6 +196,10 @@ class Arm:
         `arm.with_drives(friction=Friction(coulomb=2.0))` gives every freedom this friction;
         `arm.with_drives({"joint1": {"motor": motor, "friction": {"viscous": 0.3}}})` changes one joint. A
         record takes the place of what was there, a mapping changes fields of it, None takes it away.
+
+        Args:
+            drives: parts of the drives by the names of their joints; None: none by name.
+            **every: parts of every freedom's drive.
         """
         from forearm.arm.change import with_drives
 

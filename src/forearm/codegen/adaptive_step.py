@@ -11,7 +11,7 @@ import numpy as np
 from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
 from forearm.codegen.simulation_step import TracedPlant, inputs
-from forearm.dynamics.adaptive_step import AdaptiveState, Bounds, EmbeddedPair, attempt
+from forearm.dynamics.adaptive_step import AdaptiveState, EmbeddedPair, StepBounds, attempt
 from forearm.dynamics.driven_arm import BOUNDS, DRIVE, ONE, STATE, DrivenArm, sizes_of
 from forearm.symbols import Graph
 
@@ -22,7 +22,7 @@ def traced_attempt(plant: TracedPlant, pair: EmbeddedPair) -> Traced:
     given: dict[str, Any] = {name: inputs(graph, name, sizes[name]) for name in (*STATE, *BOUNDS, *DRIVE)}
     one = {name: some[0] if name in ONE else some for name, some in given.items()}
     state = AdaptiveState(*(one[name] for name in STATE))
-    bounds = Bounds(*(one[name] for name in BOUNDS))
+    bounds = StepBounds(*(one[name] for name in BOUNDS))
     made = attempt(pair, DrivenArm(plant, *(one[name] for name in DRIVE)), state, bounds)
     found = {name: getattr(made.state, name) for name in STATE}
     found |= {name: getattr(made, name) for name in ("width", "dense", "is_taken", "is_crossed", "is_over")}

@@ -53,7 +53,7 @@ class Sample:
         """The same in half the time that setting the fields of a frozen record takes.
 
         Args:
-            k, t, q, qd, qdd, wanted, ahead: as in `Sample`.
+            k, t, q, qd, qdd, wanted, ahead, force: as in `Sample`.
         """
         self = object.__new__(Sample)
         self.__dict__.update(k=k, t=t, q=q, qd=qd, qdd=qdd, wanted=wanted, ahead=ahead, force=force)

@@ -35,8 +35,8 @@ class Drive:
         freedom: index of the freedom that it moves.
         multiplier: of a joint that mimics this freedom, else 1.
         ratio: |N| of the gear.
+        friction, bearings, transmission: of the joint, as in `Joint`.
         rotor: N^2 J.
-        friction, bearings, transmission, motor: of the joint, as in `Joint`.
     """
 
     freedom: int

@@ -86,7 +86,7 @@ class AdaptiveState:
 
 
 @dataclass(frozen=True)
-class Bounds:
+class StepBounds:
     """What a step keeps to: it ends at `end` at the latest, is no shorter than `shortest`, and its error in
     each of q and then qd is within atol + rtol |x|. It is watched where `is_watched` is above 0.
     """
@@ -113,7 +113,9 @@ class Attempt:
     is_over: Scalar
 
 
-def attempt(pair: EmbeddedPair, system: SecondOrderSystem, state: AdaptiveState, bounds: Bounds) -> Attempt:
+def attempt(
+    pair: EmbeddedPair, system: SecondOrderSystem, state: AdaptiveState, bounds: StepBounds
+) -> Attempt:
     """One step tried. It is taken, or rejected for its error, and tried again shorter when it is next asked
     for; or it is over: something watched happens within it, numbers end, or it would be too short.
     """
@@ -177,7 +179,7 @@ def _weighted(h: Scalar, weights: Sequence[float], K: Sequence[Values]) -> Value
     return made
 
 
-def _errors(errors: Values, before: Values, after: Values, bounds: Bounds) -> Values:
+def _errors(errors: Values, before: Values, after: Values, bounds: StepBounds) -> Values:
     """In units of what is allowed."""
     return [
         abs(e) / (atol + bounds.rtol * maximum(abs(x), abs(y)))

@@ -30,7 +30,11 @@ UNALIGNED: dict[str, Kind] = {
 
 def from_pinocchio(model: Any, hand: str | None = None) -> Arm:
     """The arm in a model of Pinocchio (`pinocchio.Model`): a link for every joint and for every frame of a
-    body on it. `hand` names a link or any frame.
+    body on it.
+
+    Args:
+        model: the model.
+        hand: name of a link or any frame; None: the leaf behind the most freedoms.
     """
     for name in NEEDED:
         if not hasattr(model, name):

@@ -25,8 +25,13 @@ WORDS: dict[Quantity, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class LimitUse:
-    """How much of one limit of one joint's drive a motion uses at most: `needed` of `allowed`,
-    at a time in s.
+    """How much of one limit of one joint's drive a motion uses at most.
+
+    Attributes:
+        joint: its name.
+        quantity: "torque", "current" or "voltage".
+        needed, allowed: what the motion needs, and the limit, in its SI unit.
+        time: when it needs most, s.
     """
 
     joint: str

@@ -35,13 +35,15 @@ class Admittance:
     """M xdd + D xd + K x = F moves the reference by x in the directions `axes`, F being the measured force on
     the hand, base axes; `OperationalSpace` goes there, and takes the force off itself.
 
-    - `mass`, `damping`, `stiffness`: M, D, K of each direction, one number or (m,); kg, N s/m, N/m, of turns
-      kg m^2, N m s/rad, N m/rad (default: what the hand weighs in mid-range, critically damped with a
-      fifth of the bandwidth).
-    - `period`: of the samples, s, over which a force is held.
-    - the others: as `OperationalSpace` has them.
-
     Without a force sensor in the loop (`control.run(..., hand_force=)`) F is 0.
+
+    Args:
+        arm: what the controller believes in.
+        mass, damping, stiffness: M, D, K of each direction, one number or (m,); kg, N s/m, N/m, of turns
+            kg m^2, N m s/rad, N m/rad; None: what the hand weighs in mid-range, critically damped with a
+            fifth of the bandwidth.
+        period: of the samples, s, over which a force is held.
+        bandwidth, axes, posture, avoid_limits, friction, near: as in `OperationalSpace`.
     """
 
     def __init__(

@@ -16,7 +16,12 @@ Floats = NDArray[np.float64]
 
 
 class GravityCompensation:
-    """tau = g(q) - d qd, whatever is wanted; d is one `damping`, or one per joint, N m s/rad (N s/m)."""
+    """tau = g(q) - d qd, whatever is wanted.
+
+    Args:
+        arm: what the controller believes in.
+        damping: d, one number or one per joint, N m s/rad (N s/m); None: 0.
+    """
 
     def __init__(self, arm: Arm, *, damping: ArrayLike | None = None) -> None:
         check_arm(arm)

@@ -40,6 +40,11 @@ def task_of(arm: Arm, axes: Iterable[str] | None, near: float) -> HandTask:
 def hand_inertia(arm: Arm, q: ArrayLike, axes: Iterable[str] | None = None, near: float = NEAR) -> Floats:
     """Lambda = (J M^-1 J^T)^-1 (m, m) at a posture (n,), rotors included: the force, N, or moment, N m, for
     each acceleration of the hand; damped where it is nearly singular. Khatib 1987.
+
+    Args:
+        arm: the arm.
+        q: joint coordinates (n,).
+        axes, near: as in `OperationalSpace`.
     """
     task = task_of(arm, axes, near)
     found = _inertia_at(arm, q, task)

@@ -29,15 +29,21 @@ class Impedance:
     """tau = J^T (K e + D e') + g(q), e being the way and the rotation vector from the hand to where it should
     be, base axes: pushed by a force F it gives way by K^-1 F.
 
-    - `stiffness`: K of the directions `axes`, (m,) or (m, m), N/m and N m/rad (default: w^2 of the
-      `bandwidth` times what the hand weighs in mid-range, the mean of its directions).
-    - `damping`: D likewise, N s/m and N m s/rad (default: 2 `ratio` sqrt(K_jj Lambda_j) at each sample, with
-      Lambda_j = 1 / (J M^-1 J^T)_jj).
-    - `feedforward`: Lambda (xdd - J' qd) is added to the force; `velocity_terms`: C qd and friction to g(q).
-      With both Lambda e'' + D e' + K e = F.
-    - `axes`, `posture`, `avoid_limits`, `near`: as `OperationalSpace` has them. Joints have a posture where
-      they are more than the directions, with `feedforward`, and where one is given; of as many joints as
-      directions it shows near singular postures alone.
+    With `feedforward` and `velocity_terms` Lambda e'' + D e' + K e = F. Joints have a posture where they are
+    more than the directions, with `feedforward`, and where one is given; of as many joints as directions it
+    shows near singular postures alone.
+
+    Args:
+        arm: what the controller believes in.
+        stiffness: K of the directions `axes`, (m,) or (m, m), N/m and N m/rad; None: w^2 of the `bandwidth`
+            times what the hand weighs in mid-range, the mean of its directions.
+        damping: D likewise, N s/m and N m s/rad; None: 2 `ratio` sqrt(K_jj Lambda_j) at each sample, with
+            Lambda_j = 1 / (J M^-1 J^T)_jj.
+        ratio: of damping, 1 where it is critical.
+        bandwidth: w, rad/s.
+        feedforward: whether Lambda (xdd - J' qd) is added to the force.
+        velocity_terms: whether C qd and friction are added to g(q).
+        axes, posture, avoid_limits, near: as in `OperationalSpace`.
     """
 
     def __init__(

@@ -24,11 +24,15 @@ class OperationalSpace:
     """The hand has the acceleration xdd + kd e' + kp e in the directions `axes`, so that e'' + kd e' + kp e =
     0 there; what joints are left take a posture, by default that of the wanted motion.
 
-    - `axes`: of x, y, z, rx, ry, rz, base axes (default: all for six joints and more, else x, y, z).
-    - `posture`: joints (n,) to stay near to (default: those of the wanted motion).
-    - `avoid_limits`: a bandwidth, rad/s, with which joints are pushed back from the last tenth of their range
-      (default: they are not).
-    - `near`: how near to a singular posture it is damped, as a share of the mean mobility of the hand.
+    Args:
+        arm: what the controller believes in.
+        bandwidth: of critically damped gains, rad/s.
+        axes: of x, y, z, rx, ry, rz, base axes; None: all for six joints and more, else x, y, z.
+        posture: joints (n,) to stay near to; None: those of the wanted motion.
+        avoid_limits: a bandwidth, rad/s, with which joints are pushed back from the last tenth of their
+            range; None: they are not.
+        friction: whether friction is in the model.
+        near: how near to a singular posture it is damped, as a share of the mean mobility of the hand.
     """
 
     def __init__(

@@ -32,7 +32,11 @@ NEEDED = ("nbody", "body_parentid", "body_inertia", "jnt_type", "qpos0", "dof_ar
 
 def from_mujoco(model: Any, hand: str | None = None, root: str | None = None) -> Arm:
     """The arm in a compiled model (`mujoco.MjModel`): as `load` gives it from MJCF, and with the mass of
-    meshes and all else that only MuJoCo's compiler knows. `hand` and `root` are those of `load`.
+    meshes and all else that only MuJoCo's compiler knows.
+
+    Args:
+        model: the model.
+        hand, root: as in `load`.
     """
     for name in NEEDED:
         if not hasattr(model, name):

@@ -111,7 +111,9 @@ def test_arm_shows_every_joint_and_link(k: int) -> None:
     assert [row[0] for table in drives for row in table[1:]] == [j.name for j in driven]
     for joint, row in zip(driven, drives[0][1:] if drives else (), strict=True):
         assert (row[1] == "-") == (joint.motor is None)
-    for joint, (_, kind, *_, low, high) in zip(arm.tree, joints[1:], strict=True):
+    at = joints[0].index("from")
+    for joint, row in zip(arm.tree, joints[1:], strict=True):
+        kind, low, high = row[1], *row[at : at + 2]
         assert kind.startswith(joint.kind)
         assert joint.mimic is None or joint.mimic.joint in kind
         for shown, limit in zip((low, high), joint.limits, strict=True):

@@ -69,7 +69,7 @@ def test_a_converter_bounds_the_voltages(capsys: Capture) -> None:
     assert "used most: 99.9% of the DAC of joint" in out
     code, _, err = run(capsys, "panda", "--q", START, "--to", THERE, "--dac-range", "9")
     assert code == 2
-    assert "voltages need torque_constant and resistance of every motor" in err
+    assert "--voltage: panda needs torque_constant and resistance of every motor" in err
 
 
 @pytest.mark.slow

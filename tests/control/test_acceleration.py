@@ -111,8 +111,8 @@ def test_wrong_readings_are_refused() -> None:
     sets = accelerometers(arm)
     with pytest.raises(InputError, match="readings: expected shape"):
         sets.accelerations(np.zeros(4), np.zeros(3))
-    with pytest.raises(InputError, match="share one shape"):
-        sets.read(np.zeros(3), np.zeros((2, 3)), np.zeros(3))
+    with pytest.raises(InputError, match="qd: expected a number"):
+        sets.read(np.zeros((4, 3)), np.zeros((2, 3)), np.zeros(3))
     with pytest.raises(InputError, match="lever: must be above 0"):
         accelerometers(arm, lever=0.0)
     assert np.isnan(sets.seen(np.full(3, np.nan), np.zeros(3), np.zeros(3))).any()

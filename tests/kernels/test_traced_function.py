@@ -146,7 +146,7 @@ def test_wrong_requests_are_refused() -> None:
         function(x, y, out=x)
     with pytest.raises(fa.InputError, match="name: expected letters, digits and _, got 'a b'"):
         compile_function(traced, "a b")
-    with pytest.raises(fa.InputError, match="dtype: expected float64 or float32"):
+    with pytest.raises(fa.InputError, match="dtype: expected one of float64, float32"):
         compile_function(traced, dtype="int8")
     wide = replace(traced, inputs=(Argument("x", (3, 1), ""), traced.inputs[1]))
     with pytest.raises(fa.InputError, match="expected inputs with one axis"):

@@ -174,7 +174,7 @@ def test_what_is_no_processor_and_no_time_is_a_fault() -> None:
 
 @pytest.mark.parametrize("cost", [math.nan, math.inf, -1.0, "1", None, True])
 def test_costs_are_times(cost: object) -> None:
-    with pytest.raises(InputError, match="task 'a': expected a cost of at least 0, got"):
+    with pytest.raises(InputError, match=r"task 'a', cost: .*, got"):
         Task("a", cost)  # type: ignore[arg-type]
 
 

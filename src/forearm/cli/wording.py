@@ -8,18 +8,19 @@ import re
 # command itself, so it goes.
 WORDS = (
     (r"^load: ", "ARM: "),
-    (r"^lock: ", "--lock: "),
+    (r"^lock[:,] ", "--lock: "),
     (r"^parameters: ", "--parameter: "),
-    (r"^controllers: ", "--only: "),
-    (r"^(?:\w+: )?there is no language ", "--lang: there is no language "),
-    (r"^(?:\w+: )?there is no (function|formulation|method) ", r"--\1: there is no \1 "),
+    (r"^controllers( for this arm and motion)?: ", r"--only\1: "),
+    (r"^(?:\w+, )?language: ", "--lang: "),
+    (r"^(?:\w+, )?(function|formulation|method): expected one of ", r"--\1: expected one of "),
     (r"^generate: dtype float32 ", "--dtype: float32 "),
     (r"^simulate: ('\w+' is for arms without friction)", r"--method: \1"),
     (r"^simulate: ('\w+' is for undriven arms), got (\w+)\. Leave it out", r"--method: \1; leave --\2 out"),
     (r"^(?:generate|simulate|forward|inverse|count|plan|check|compile|run): ", ""),
     (r"^arm '([^']*)': voltages need ", r"--voltage: \1 needs "),
     (
-        r"\(acceleration= of fa\.Request, \[limits\] of a request file, --acceleration of forearm plan\)",
+        r"\(acceleration= of fa\.plan and fa\.Request, \[limits\] of a request file, "
+        r"--acceleration of forearm plan\)",
         "with --acceleration, or under [limits] of a request file",
     ),
     (r"\bfa\.kinematics\.inverse_numeric works for any arm", "'forearm kinematics --numeric' is for any arm"),

@@ -21,7 +21,8 @@ from forearm.control.controllers.operational_space import OperationalSpace
 from forearm.control.gains import Gains
 from forearm.control.laws import INPUTS, LAWS, Law, driven_by
 from forearm.control.model_error import without_friction
-from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.errors import InputError, shorten
+from forearm.values import check_choice
 
 HAND_LAWS: dict[str, Callable[..., LawOfArm]] = {
     "gravity_compensation": GravityCompensation,
@@ -47,8 +48,7 @@ def arm_law_of(
     """The law of a controller, or of one that is made by its name."""
     check_arm(arm)
     if isinstance(law, str) and law not in HAND_LAWS:
-        names = (*LAWS, *HAND_LAWS)
-        raise NameNotFound(f"controller: there is no law {shorten(law)}; {suggest(law, names)}")
+        check_choice(law, (*LAWS, *HAND_LAWS), "controller, law")
     if gains is not None:
         raise InputError(
             f"controller, gains: only laws of joints take them ({', '.join(LAWS)}); give a controller that "

@@ -152,3 +152,33 @@ def test_voltages_both_ways(capsys: Capture) -> None:
     code, _, err = called(capsys, "forward", "cmu-dd", "--voltage", "1,1,1,1,1,1", "--tau", "1,1,1,1,1,1")
     assert code == 2
     assert "--voltage: it stands in the place of --tau" in err
+
+
+def test_drives_are_given_at_the_prompt(tmp_path: Path, capsys: Capture) -> None:
+    target = tmp_path / "arm.toml"
+    words = ["--motor", "gear_ratio=50,rotor_inertia=1e-4", "--friction", "coulomb=2,viscous=0.5"]
+    more = ["--friction", "joint2: viscous=0.7, side=motor", "--motor", "joint3:max_current=4"]
+    assert called(capsys, "convert", "panda", str(target), *words, *more)[0] == 0
+    arm = fa.load(target)
+    friction, motors = [j.friction for j in arm.joints], [j.motor for j in arm.joints]
+    assert all(f is not None and f.coulomb == (2.0, -2.0) for f in friction)
+    assert [f.viscous for f in friction if f] == [0.5, 0.7, 0.5, 0.5, 0.5, 0.5, 0.5]
+    assert [f.side for f in friction if f][:3] == ["joint", "motor", "joint"]
+    assert all(m is not None and (m.gear_ratio, m.rotor_inertia) == (50.0, 1e-4) for m in motors)
+    assert [m.max_current for m in motors if m][:3] == [None, None, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("coulomb", "--friction: expected [JOINT:]NAME=X,..., such as joint2:viscous=0.5, got 'coulomb'"),
+        ("coulomb=x", "--friction: expected a number, got 'x' in 'coulomb=x'"),
+        ("j9:coulomb=1", "--friction 'j9:coulomb=1': arm 'panda', joint: expected one of joint1, joint2"),
+        ("coulom=1", "there is no field 'coulom'; did you mean 'coulomb'"),
+    ],
+)
+def test_drives_that_are_none_are_refused(word: str, said: str, tmp_path: Path, capsys: Capture) -> None:
+    code, _, err = called(capsys, "convert", "panda", str(tmp_path / "a.toml"), "--friction", word)
+    assert code == 2
+    assert said in " ".join(err.split())
+    assert not list(tmp_path.iterdir())

@@ -6,12 +6,13 @@ import argparse
 from pathlib import Path
 
 from forearm.arm.arm import Arm
+from forearm.arm.drive import SIDES
 from forearm.arm.snap import rounded_angles
 from forearm.cli.command import ARM_HELP, Command, add_hand, add_json, add_rigid, add_root, show_json, width
 from forearm.cli.loading import add_reading, load, reading_of
 from forearm.cli.numbers import plain_float
 from forearm.cli.outputs import check_output, tell_written
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError, located, shorten
 from forearm.tables import filled
 
 WRITERS = {".toml": Arm.save, ".urdf": Arm.to_urdf, ".xml": Arm.to_mjcf, ".mjcf": Arm.to_mjcf}
@@ -31,6 +32,17 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="JOINT=Q",
         help="hold a joint at Q, rad (m); may be repeated",
     )
+    for part, example in (
+        ("motor", "gear_ratio=100,torque_constant=0.09"),
+        ("friction", "coulomb=2,viscous=0.5"),
+    ):
+        parser.add_argument(
+            f"--{part}",
+            action="append",
+            default=[],
+            metavar="[JOINT:]NAME=X,...",
+            help=f"{part} of every joint, or of one, such as {example}; may be repeated",
+        )
     parser.add_argument(
         "--snap-angles",
         action="store_true",
@@ -50,6 +62,9 @@ def _run(given: argparse.Namespace) -> int:
             f"--lock: a joint is held at two positions: {', '.join(given.lock)}; name each once."
         )
     arm = arm.lock(dict(locked)) if locked else arm
+    for part in ("motor", "friction"):
+        for text in getattr(given, part):
+            arm = _with_drive(arm, part, text)
     snapped = rounded_angles(arm) if given.snap_angles else ()
     arm = arm.snap_angles() if snapped else arm
     WRITERS[target.suffix.lower()](arm, target)
@@ -63,6 +78,33 @@ def _run(given: argparse.Namespace) -> int:
             print(filled(f"Angles made exact: {changes or 'none'}", width()))
         tell_written([target])
     return 0
+
+
+def _with_drive(arm: Arm, part: str, text: str) -> Arm:
+    """The arm with figures of a motor or of friction in the place of what it had."""
+    joint, colon, figures = text.rpartition(":")
+    fields = {name.strip(): _figure(part, text, word.strip()) for name, word in _pairs(part, text, figures)}
+    with located(f"--{part} {shorten(text)}"):
+        return arm.with_drives(
+            {joint.strip(): {part: fields}} if colon else None, **({} if colon else {part: fields})
+        )
+
+
+def _pairs(part: str, text: str, figures: str) -> list[tuple[str, str]]:
+    pairs = [word.partition("=") for word in figures.split(",")]
+    if not all(name.strip() and sign and value.strip() for name, sign, value in pairs):
+        raise InputError(
+            f"--{part}: expected [JOINT:]NAME=X,..., such as joint2:viscous=0.5, got {shorten(text)}."
+        )
+    return [(name, value) for name, _, value in pairs]
+
+
+def _figure(part: str, text: str, word: str) -> float | str:
+    """A number, or the word of a side."""
+    value = plain_float(word)
+    if value is None and word not in SIDES:
+        raise InputError(f"--{part}: expected a number, got {shorten(word)} in {shorten(text)}.")
+    return word if value is None else value
 
 
 def _locked(text: str) -> tuple[str, float]:

@@ -4,6 +4,7 @@ Dhanaraj and a numeric search.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import math
@@ -233,3 +234,33 @@ def test_few_operations() -> None:
         counts = graph.counts(solve(geometry_of(fa.load(name)), [*entries, [0.0, 0.0, 0.0, 1.0]]))
         assert counts.mul + counts.add <= most
         assert counts.trig <= 20
+
+
+def nearly_meeting(arm: fa.Arm, size: float) -> fa.Arm:
+    """The arm with every length and twist off by so much, as files round them: its axes meet no more."""
+    rng = np.random.default_rng(0)
+    tree = []
+    for joint in arm.tree:
+        off = dict(zip(("a", "d", "alpha"), size * rng.normal(size=3), strict=True))
+        assert isinstance(joint.placement, fa.DH)
+        given = {name: getattr(joint.placement, name) + float(x) for name, x in off.items()}
+        tree.append(dataclasses.replace(joint, placement=dataclasses.replace(joint.placement, **given)))
+    return arm.replace(tree=tuple(tree))
+
+
+@pytest.mark.slow
+def test_where_all_branches_end_beside_a_pose_iteration_finds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The elbow stretched and the wrist straight, of an arm whose axes nearly meet."""
+    arm = nearly_meeting(fa.load("puma560"), 1e-5)
+    rng = np.random.default_rng(3)
+    q = rng.uniform(-2.0, 2.0, (400, 6))
+    q[:, 2], q[:, 4] = 1.62 + 0.01 * rng.normal(size=400), 0.005 * rng.normal(size=400)
+    T = forward(arm, q)
+    found = inverse(arm, T, limits=False)
+    assert isinstance(found, fa.kinematics.IKBatch)
+    assert found.reachable.all()
+    first = [row[valid][0] for row, valid in zip(found.q, found.valid, strict=True)]
+    back = forward(arm, np.array(first))
+    np.testing.assert_allclose(back, T, rtol=0.0, atol=1e-8)
+    monkeypatch.setattr("forearm.kinematics.closed_form.checked._iterate", lambda *_: None)
+    assert not np.all(inverse(arm, T, limits=False).reachable)

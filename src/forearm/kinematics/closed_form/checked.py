@@ -15,6 +15,7 @@ from forearm.kinematics.closed_form.polishing import REACHED, polished
 from forearm.kinematics.closed_form.recognition import branches_of
 from forearm.kinematics.closed_form.singular import free_joints, is_singular
 from forearm.kinematics.limits import differences
+from forearm.kinematics.numerical import inverse_numeric
 
 Floats = NDArray[np.float64]
 Truths = NDArray[np.bool_]
@@ -25,6 +26,8 @@ SAME = 1e-6
 DOUBLE_ROOT = 10.0 * REACHED**0.5
 # So many poses are done at once, to bound the memory.
 BLOCK = 4096
+NOT_FAR = 0.1  # m, rad: where the best of all branches is farther off, the pose is out of reach
+STARTS = 64  # postures that iteration may begin at where all branches end beside a pose
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +56,7 @@ def _block(arm: Arm, geometry: Geometry, T: Floats) -> Checked:
     poses = np.repeat(T, m, axis=0)
     flat = np.nan_to_num(found.reshape(-1, n), posinf=0.0, neginf=0.0)
     q, error = polished(arm, flat, poses)
+    _iterate(arm, q.reshape(B, m, n), T, error.reshape(B, m))
     exists = error < REACHED
     singular = np.zeros(B * m, dtype=bool)
     singular[exists] = is_singular(arm, q[exists])
@@ -63,6 +67,26 @@ def _block(arm: Arm, geometry: Geometry, T: Floats) -> Checked:
     exists, singular = exists.reshape(B, m), singular.reshape(B, m)
     q, exists = _once(arm, q, exists, singular, free, error.reshape(B, m))
     return Checked(q, exists, singular & exists, free & exists[..., None])
+
+
+def _iterate(arm: Arm, q: Floats, T: Floats, error: Floats) -> None:
+    """Of poses of which branches (B, m, n) come near, but none there, the nearest is sought by iteration from
+    other postures too, and put in its place.
+
+    So it is near singular postures of arms whose axes meet but for rounding: there Newton's steps from the
+    branches of axes that do meet may end beside the pose.
+    """
+    best = np.argmin(error, axis=1)
+    least = np.take_along_axis(error, best[:, None], axis=1)[:, 0]
+    rows = np.flatnonzero((least >= REACHED) & (least < NOT_FAR))
+    if not rows.size:
+        return
+    start = q[rows, best[rows]]
+    found = inverse_numeric(arm, T[rows], start=start, limits=False, starts=STARTS, position_only=arm.n == 3)
+    near, left = polished(arm, found.q, T[rows])
+    better = left < least[rows]
+    rows, near, left = rows[better], near[better], left[better]
+    q[rows, best[rows]], error[rows, best[rows]] = near, left
 
 
 def _once(

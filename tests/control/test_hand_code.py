@@ -114,7 +114,7 @@ def test_the_text_says_what_it_is_and_counts_what_the_controller_does() -> None:
 
 def test_wrong_requests_are_refused() -> None:
     arm = random_arm(33, 3, drives=False)
-    with pytest.raises(fa.NameNotFound, match="no law 'impedanc'; did you mean 'impedance'"):
+    with pytest.raises(fa.NameNotFound, match="got 'impedanc'; did you mean 'impedance'"):
         controller_code(arm, "impedanc")
     with pytest.raises(fa.InputError, match="controller, gains: only laws of joints take them"):
         controller_code(arm, "impedance", gains=Gains(np.ones(3), np.ones(3), np.ones(3)))

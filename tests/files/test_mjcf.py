@@ -484,11 +484,19 @@ def test_files_are_included(tmp_path: Path) -> None:
     assert arm.joint("j").friction == Friction(viscous=1.0)
 
 
+def test_files_beside_the_folder_are_included(tmp_path: Path) -> None:
+    scene = f'<mujoco>{DEFAULTS}<worldbody><include file="../parts/b.xml"/></worldbody></mujoco>'
+    write(tmp_path, "scenes/arm.xml", scene)
+    write(tmp_path, "parts/b.xml", f"<mujocoinclude>{body('a', joint('j'))}</mujocoinclude>")
+    assert [j.name for j in fa.load(tmp_path / "scenes" / "arm.xml").joints] == ["j"]
+
+
 @pytest.mark.parametrize(
     ("file", "message"),
     [
-        ("../secret.xml", "expected a file below the folder of arm.xml, got '../secret.xml'. Copy or link"),
-        ("/etc/passwd", "line 1: expected a file below the folder of arm.xml, got '/etc/passwd'."),
+        ("../../../../far.xml", "at most 3 folders above it, got '../../../../far.xml'. Copy or link"),
+        ("/etc/fonts.xml", "line 1: expected a file that ends in .xml or .mjcf, below the folder of arm.xml"),
+        ("../secret.txt", "expected a file that ends in .xml or .mjcf, below the folder of arm.xml"),
         ("arm.xml", "the file 'arm.xml' is included twice"),
         ("missing.xml", "missing.xml: not there"),
         (

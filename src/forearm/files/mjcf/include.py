@@ -1,15 +1,18 @@
-"""The files that an MJCF file includes: each once, below the folder of the main file, bounded in all."""
+"""The files that an MJCF file includes: each once, near the folder of the main file, bounded in all."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from forearm.arm.tree import MAX_LINKS
 from forearm.errors import InputError, shorten
-from forearm.reading.textfile import beside, read_bytes
+from forearm.reading.textfile import read_bytes
 from forearm.reading.xml import MAX_DEPTH, MAX_XML_BYTES, Element, parse_xml
 
 MAX_INCLUDED = 100
+MAX_UP = 3  # folders above that of the main file: packages have scenes and parts beside one another
+ENDINGS = (".xml", ".mjcf")
 MOST_OF_TAG = {"body": MAX_LINKS, "joint": 2 * MAX_LINKS}
 
 
@@ -44,15 +47,9 @@ class _Including:
             raise InputError(f"{include.place}: <include> needs a folder; load the file by its path.")
         if not name:
             raise InputError(f"{include.place}: <include> needs the attribute 'file'.")
-        try:
-            found = beside(path, name)
-        except InputError:
-            raise InputError(
-                f"{include.place}: expected a file below the folder of {self.main.name}, got "
-                f"{shorten(name)}. Copy or link it there, or give the compiled model to fa.from_mujoco."
-            ) from None
+        found = self._near(path, name, include)
         if not found.exists():  # MuJoCo looks beside the main file too
-            found = beside(self.main, name)
+            found = self._near(self.main, name, include)
         if found in self.seen or len(self.seen) > MAX_INCLUDED:
             why = "is included twice" if found in self.seen else f"is one of more than {MAX_INCLUDED}"
             raise InputError(f"{include.place}: the file {shorten(name)} {why}; include each file once.")
@@ -66,3 +63,17 @@ class _Including:
                 f"got <{root.tag:.40}>."
             )
         return self.expanded(root, found, depth).children
+
+    def _near(self, path: Path, name: str, include: Element) -> Path:
+        """The file that another one names: not above MAX_UP folders over that of the main file."""
+        assert self.main is not None
+        found = Path(os.path.normpath(path.parent / name))
+        home = Path(os.path.normpath(self.main.parent))
+        above = os.path.relpath(found, home).split(os.sep).count("..")
+        if Path(name).is_absolute() or "\0" in name or above > MAX_UP or found.suffix.lower() not in ENDINGS:
+            raise InputError(
+                f"{include.place}: expected a file that ends in {' or '.join(ENDINGS)}, below the folder of "
+                f"{self.main.name} or at most {MAX_UP} folders above it, got {shorten(name)}. Copy or link "
+                "it there, or give the compiled model to fa.from_mujoco."
+            )
+        return found

@@ -14,7 +14,16 @@ from texts import arms, digests, recorded
 
 NOISE = Path(__file__).parent / "rounding_noise.py"
 NOISY = ["puma560", "stanford-dhanaraj3", "chain3", "geared"]
-LONGEST = {"chain7", "chain20", "ur10", "puma560-akb", "puma560-dhanaraj6", "stanford-dhanaraj6"}
+LONGEST = {
+    "cmu-dd",
+    "panda",
+    "chain7",
+    "chain20",
+    "ur10",
+    "puma560-akb",
+    "puma560-dhanaraj6",
+    "stanford-dhanaraj6",
+}
 HINT = "if that is meant, tests/record_texts.py writes the digests anew, and the change log says why"
 
 

@@ -72,6 +72,7 @@ def _line(line: str) -> list[str]:
     return [*name.split(), *LINES[name], *line.removeprefix(name).split()]
 
 
+@pytest.mark.sweep(first=4)
 @pytest.mark.slow
 @pytest.mark.parametrize(("line", "paths"), WRITING.items())
 def test_the_last_lines_say_what_was_written(line: str, paths: tuple[str, ...], capsys: Capture) -> None:

@@ -275,6 +275,7 @@ def test_bias_drops_what_multiplies_accelerations() -> None:
     assert by[1] - by[0] == Counts(96, 83, trig=2)  # Mata Table 3: 96n, 83n
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_curves_are_exact_and_end_where_they_must() -> None:
     drawn = {name: curve for name, curve in curves().items() if name in ("newton-euler", "lagrange-stored")}

@@ -194,6 +194,7 @@ def boxes(figure: Any) -> list[tuple[str, Any]]:
     return [(t.get_text(), t.get_window_extent(renderer)) for t in found if id(t) not in off]
 
 
+@pytest.mark.sweep(first=8)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_axis_says_what_it_measures_and_in_which_unit(name: str) -> None:
@@ -268,6 +269,7 @@ def test_letters_and_sizes_are_those_of_the_look(name: str) -> None:
     assert 1.5 <= tall <= 16.0
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_curves_of_one_panel_differ_in_more_than_colour() -> None:
     for name in ("sim", "plan", "cost", "quadrants", "joints", "torque", "times"):

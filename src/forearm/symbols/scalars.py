@@ -42,6 +42,8 @@ def rounded(x: Scalar) -> Scalar:
 
 def root(x: Scalar) -> Scalar:
     """The square root."""
+    if type(x) is float:
+        return square_root(x)
     if isinstance(x, ARRAYS):
         return np.sqrt(x)
     return square_root(x) if isinstance(x, REAL) else x.sqrt()
@@ -63,6 +65,8 @@ def choose(a: Scalar, b: Scalar, x: Scalar, y: Scalar) -> Scalar:
     """x where a < b, else y."""
     if type(a) is float and type(b) is float:
         return x if a < b else y
+    if type(a) is np.ndarray and a.dtype != object:
+        return np.where(a < b, x, y)
     for value in (a, b, x, y):
         if isinstance(value, Expr):
             return chosen(value.graph, a, b, x, y)
@@ -73,11 +77,15 @@ def choose(a: Scalar, b: Scalar, x: Scalar, y: Scalar) -> Scalar:
 
 def maximum(x: Scalar, y: Scalar) -> Scalar:
     """The greater of two; of arrays with NaN where either is."""
+    if type(x) is float and type(y) is float:
+        return x if y < x else y
     return np.maximum(x, y) if isinstance(x, ARRAYS) or isinstance(y, ARRAYS) else choose(y, x, x, y)
 
 
 def minimum(x: Scalar, y: Scalar) -> Scalar:
     """The smaller of two; of arrays with NaN where either is."""
+    if type(x) is float and type(y) is float:
+        return x if x < y else y
     return np.minimum(x, y) if isinstance(x, ARRAYS) or isinstance(y, ARRAYS) else choose(x, y, x, y)
 
 

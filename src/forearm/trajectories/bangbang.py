@@ -8,6 +8,7 @@ that starts faster than its limit holds none above it: the first phase brakes it
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import gt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -98,11 +99,13 @@ def bang_bang(
     # The bits are the same.
     a, v, lower, upper = limits.rows
     start = [x0.tolist(), v0.tolist()]
-    braking = [0.0] * limits.n
-    if any(abs(speed) > most for speed, most in zip(start[1], v, strict=True)):
+    braking = None
+    if any(map(gt, map(abs, start[1]), v)):
         *start, braking = map(list, zip(*map(braked, *start, a, v, lower, upper), strict=True))
     ends = [*start, x1.tolist(), v1.tolist(), a, v]
-    spans = list(map(later, map(durations, *ends, lower, upper), braking))
+    spans = list(map(durations, *ends, lower, upper))
+    if braking is not None:
+        spans = list(map(later, spans, braking))
     if duration is None:
         T = common_duration(spans)
         fits = T < NEVER
@@ -111,8 +114,10 @@ def bang_bang(
         fits = all(is_possible(T, *span) for span in spans)
     if not fits:
         refuse((x0, v0, x1, v1), limits, duration, "bang_bang")
-    made = np.array(list(map(phases, *ends, [T - time for time in braking])))
-    made[:, 0] += braking
+    left = [T] * limits.n if braking is None else [T - time for time in braking]
+    made = np.array(list(map(phases, *ends, left)))
+    if braking is not None:
+        made[:, 0] += braking
     return Switching(
         points=np.stack([x0, x1]),
         velocities=np.stack([v0, v1]),
@@ -170,9 +175,11 @@ def _fill(plans: Plans, rows: slice, asked: Array | None) -> None:
     known = _are_numbers(x0, v0, x1, v1)
     if not known.all():
         x0, v0, x1, v1 = (np.where(known, x, 0.0) for x in (x0, v0, x1, v1))
-    place, speed, braking = (x0, v0, 0.0) if (np.abs(v0) <= v).all() else braked(x0, v0, a, v, lower, upper)
+    is_slow = (np.abs(v0) <= v).all()
+    place, speed, braking = (x0, v0, 0.0) if is_slow else braked(x0, v0, a, v, lower, upper)
     ends = (place, speed, x1, v1, a, v)
-    spans = later(durations(*ends, lower, upper), braking)
+    spans = durations(*ends, lower, upper)
+    spans = spans if is_slow else later(spans, braking)
     T = common_durations(*spans)
     bad = np.flatnonzero(T >= NEVER)
     if bad.size:
@@ -182,8 +189,8 @@ def _fill(plans: Plans, rows: slice, asked: Array | None) -> None:
         status[(T < NEVER) & ~is_possible(asked, *spans).all(axis=0)] = PlanStatus.DURATION
         T = np.where(status == PlanStatus.PLANNED, asked, 0.0)
     status[~known] = PlanStatus.NO_NUMBER
-    first, *times, held = phases(*ends, T - braking)
-    for i, t in enumerate((first + braking, *times)):
+    first, *times, held = phases(*ends, T if is_slow else T - braking)
+    for i, t in enumerate((first if is_slow else first + braking, *times)):
         plans.phases[rows][..., i] = t.T
     plans.held[rows], plans.duration[rows] = held.T, T
     if status.any():

@@ -20,6 +20,7 @@ from forearm.arm.text import headline
 from forearm.benchmarks.machine import machine
 from forearm.benchmarks.timing import BenchmarkRow
 from forearm.checking import balance
+from forearm.checking.links import inertia_without_mass, triangle_violations
 from forearm.cli.command import Command, add_json, show_json, width
 from forearm.cli.demo_report.counted import CountTable, count_tables
 from forearm.cli.demo_report.motion import Followed, Torques, follow, planned, torques
@@ -117,10 +118,8 @@ def _made(folder: Path) -> Path:
 
 
 def _described(story: Story) -> tuple[Arm, tuple[str, ...]]:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        arm = load(NAME)
-    findings = tuple(str(w.message) for w in caught)
+    arm = load(NAME)
+    findings = tuple(finding.text for finding in (*triangle_violations(arm), *inertia_without_mass(arm)))
     story.say("1. An arm, described in a file", headline(arm))
     story.say(
         "   and at a posture", draw(arm, np.radians([0, 45, -90, 0, 0, 0]), width(), is_unicode(sys.stdout))

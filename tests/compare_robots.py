@@ -131,7 +131,10 @@ def beside_pinocchio(path: Path, arm: fa.Arm) -> list[tuple[Floats, Floats]]:
     M = pin.crba(model, model.createData(), configuration)
     M = np.triu(M) + np.triu(M, 1).T
     pairs = answers(arm, (q, qd, qdd), tau, share.T @ M[np.ix_(places, places)] @ share)
-    other = fa.from_pinocchio(model).rigid()
+    try:
+        other = fa.from_pinocchio(model).rigid()
+    except fa.ForearmError:  # a floating base, which a URDF's reader holds
+        return pairs
     order = [list(model.names).index(joint.name) - 1 for joint in other.joints]
     state = [(share @ q + offset)[order], (share @ qd)[order], (share @ qdd)[order]]
     theirs = pin.rnea(model, model.createData(), configuration, v, a)[np.array(places)[order]]

@@ -33,7 +33,6 @@ LONG = [
     ("control compare puma560 --plot a.png", " %  feed-forward"),
     ("reproduce all --html page.html", " %  Swartz, "),
     ("generate chain12 -o made", "finding the fewest operations of inverse_dynamics"),
-    ("count puma560-akb", "counting inverse dynamics by"),
     ("precision puma560", "of 180 by 3 methods"),
     ("schedule chain7 --function forward_dynamics --method search --plot a.png --processors 6", "tasks"),
     ("bench --only kernels", "measuring kernels"),

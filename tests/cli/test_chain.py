@@ -182,3 +182,37 @@ def test_drives_that_are_none_are_refused(word: str, said: str, tmp_path: Path, 
     assert code == 2
     assert said in " ".join(err.split())
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ending", ["npz", "json", "csv", "parquet"])
+def test_torques_of_a_plan_come_out_of_its_table(plan: str, ending: str, capsys: Capture) -> None:
+    arm = fa.load("panda")
+    made = fa.plan(arm, plan)
+    made.log.save(f"motion.{ending}")
+    code, out, _ = called(
+        capsys, "inverse", "panda", "--from", f"motion.{ending}", "--to", "tau.csv", "--json"
+    )
+    assert code == 0
+    assert json.loads(out)["rows"] == len(made.t)
+    name = "tau" if ending in ("npz", "json") else "tau_model"
+    header, *rows = Path("tau.csv").read_text(encoding="utf-8").splitlines()
+    place = header.split(",").index(f"{name}3")
+    found = np.array([float(row.split(",")[place]) for row in rows])
+    np.testing.assert_allclose(found, made.tau[:, 2], rtol=0.0, atol=1e-9)
+    code, _, _ = called(capsys, "forward", "panda", "--from", f"motion.{ending}")
+    assert code == 0
+
+
+def test_degrees_and_other_names_in_a_file_of_states(capsys: Capture, tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    angles = [10.0, -30.0, 5.0, -90.0, 20.0, 80.0, 40.0]
+    path.write_text(",".join(f"winkel{k}" for k in range(7)) + "\n" + ",".join(map(repr, angles)) + "\n")
+    words = ["inverse", "panda", "--from", str(path), "--columns", "winkel=q", "--json"]
+    code, _, err = called(capsys, *words)
+    assert code == 2
+    assert "Are these degrees? Say so by units: deg" in " ".join(err.split())
+    code, out, _ = called(capsys, *words, "--units", "deg")
+    assert code == 0
+    right = fa.dynamics.gravity(fa.load("panda"), np.radians(angles))
+    np.testing.assert_allclose(json.loads(out)["max"], right, rtol=0.0, atol=1e-9)
+    assert called(capsys, *words, "--units", "rad")[0] == 0

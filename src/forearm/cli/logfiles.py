@@ -9,13 +9,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.cli.command import show_json
+from forearm.cli.motions import add_columns, columns_of, read_table
 from forearm.cli.outputs import tell_written
 from forearm.cli.progress import ProgressBar
 from forearm.cli.terminal import show
@@ -28,6 +30,7 @@ from forearm.spatial import Floats
 from forearm.tables import Report, number
 
 ANGULAR = ("q", "qd", "qdd")  # what --degrees is about
+ARCHIVES = (".npz", ".json")
 DEGREE = math.pi / 180.0
 Evaluate = Callable[[Mapping[str, Floats]], Floats]
 
@@ -57,13 +60,14 @@ FORWARD = Computation(("q", "qd", "tau"), "qdd", "forward_dynamics")
 def add_files(parser: argparse._ActionsContainer, what: Computation) -> None:
     """The options --from and --to."""
     columns = ", ".join(f"{x}1.." for x in what.needed)
-    source = f"a .csv or .parquet file with columns {columns}; - is CSV on standard input"
+    source = f"a .csv, .parquet, .npz or .json file with columns {columns}; - is CSV on standard input"
     target = (
         f"with --from: write its columns and {what.made}1.. to this .csv or .parquet file; - is "
         "CSV on standard output"
     )
     parser.add_argument("--from", dest="source", metavar="FILE", help=source)
     parser.add_argument("--to", "-o", dest="target", metavar="FILE", help=target)
+    add_columns(parser)
 
 
 def check_files(given: argparse.Namespace, one_state: Mapping[str, object]) -> None:
@@ -92,16 +96,10 @@ def check_files(given: argparse.Namespace, one_state: Mapping[str, object]) -> N
 def run_files(given: argparse.Namespace, arm: Arm, what: Computation) -> int:
     """Compute every row of --from, write --to, and show a summary."""
     start = time.perf_counter()
-    question = Question(tuple(j.name for j in arm.joints), what.needed, what.made)
-    with ProgressBar(f"compiling {what.function} of {arm.name}"):
-        evaluate = _evaluation(arm, what, given.degrees)
-    with _ended_cleanly(), reading(given.source) as log:
-        columns = find_columns(log.header, question, log.name, given.target is not None)
-        if given.target is None:
-            summary = _stream(log, columns, evaluate, None)
-        else:
-            with writing(given.target, log, columns) as writer:
-                summary = _stream(log, columns, evaluate, writer)
+    if Path(given.source).suffix.lower() in ARCHIVES:
+        summary = _whole(given, arm, what)
+    else:
+        summary = _streamed(given, arm, what)
     seconds = time.perf_counter() - start
     if given.json:
         show_json(_document(given, arm, summary, seconds))
@@ -109,6 +107,47 @@ def run_files(given: argparse.Namespace, arm: Arm, what: Computation) -> int:
         show(_report(given, arm, what, summary, seconds))
         tell_written([given.target])
     return 0
+
+
+def _whole(given: argparse.Namespace, arm: Arm, what: Computation) -> Summary:
+    """The rows of an archive, which is in memory as a whole."""
+    given.units = "deg" if given.degrees and given.units is None else given.units
+    log = read_table(given, arm, given.source, used=what.needed)
+    with ProgressBar(f"compiling {what.function} of {arm.name}"):
+        evaluate = _evaluation(arm, what, degrees=False)
+    states = {x: np.zeros((len(log.t), arm.n)) for x in what.needed} | log.blocks
+    results, summary = evaluate(states), Summary(arm.n)
+    summary.add(results)
+    if given.target is not None:
+        made: dict[str, Any] = {what.made: results}
+        replace(log, **made).save(given.target)
+    return summary
+
+
+def _streamed(given: argparse.Namespace, arm: Arm, what: Computation) -> Summary:
+    """The rows of a table, block after block."""
+    from forearm.trajectories.recorded import ask_about_degrees, units_of  # where used: it brings planning
+
+    question = Question(tuple(j.name for j in arm.joints), what.needed, what.made)
+    units = units_of(given.units or "")
+    degrees = given.degrees or units.get("angles", 1.0) != 1.0
+    with ProgressBar(f"compiling {what.function} of {arm.name}"):
+        evaluate = _evaluation(arm, what, degrees)
+    with _ended_cleanly(), reading(given.source) as log:
+        columns = find_columns(log.header, question, log.name, given.target is not None, columns_of(given))
+        asked = degrees or "angles" in units
+
+        def asking(states: Mapping[str, Floats]) -> Floats:
+            nonlocal asked
+            if not asked:  # the first rows tell
+                ask_about_degrees(arm, states["q"], log.name)
+                asked = True
+            return evaluate(states)
+
+        if given.target is None:
+            return _stream(log, columns, asking, None)
+        with writing(given.target, log, columns) as writer:
+            return _stream(log, columns, asking, writer)
 
 
 def _evaluation(arm: Arm, what: Computation, degrees: bool) -> Evaluate:

@@ -152,12 +152,12 @@ def read_motion(
         )
     if len(log.joints) != arm.n:
         raise InputError(f"{log.name}: it is of {len(log.joints)} joints, {arm.name!r} has {arm.n}.")
-    given = _units(units)
+    given = units_of(units)
     _ask(arm, log, given)
     return _in_our_units(arm, log, given)
 
 
-def _units(units: str | Sequence[str]) -> dict[str, float]:
+def units_of(units: str | Sequence[str]) -> dict[str, float]:
     """How many of the units given for angles and times are one of ours."""
     found: dict[str, float] = {}
     for word in units.replace(",", " ").split() if isinstance(units, str) else units:
@@ -173,14 +173,7 @@ def _units(units: str | Sequence[str]) -> dict[str, float]:
 def _ask(arm: Arm, log: MotionLog, given: Mapping[str, float]) -> None:
     """Refuse numbers that look like degrees or milliseconds, unless that was said."""
     if "angles" not in given and log.q is not None:
-        for joint, q in zip(arm.joints, log.q.T, strict=True):
-            worst = float(q[np.argmax(np.abs(q))])
-            low, high = joint.limits
-            if joint.kind == "revolute" and abs(worst) > 2.0 * math.pi and not low <= worst <= high:
-                raise InputError(
-                    f"{log.name}: {joint.name} is at {worst:.6g}, beyond its limits, {low:.4g} to {high:.4g} "
-                    "rad. Are these degrees? Say so by units: deg, or rad if they are right (--units deg)."
-                )
+        ask_about_degrees(arm, log.q, log.name)
     if "times" not in given and len(log.t) > 2:
         factor, why = _time_doubt(log)
         if why:
@@ -188,6 +181,18 @@ def _ask(arm: Arm, log: MotionLog, given: Mapping[str, float]) -> None:
             raise InputError(
                 f"{log.name}: {why}. Are times in {unit}? Say so by units: {unit}, or s if they are right "
                 f"(--units {unit})."
+            )
+
+
+def ask_about_degrees(arm: Arm, q: Array, name: str) -> None:
+    """Refuse positions (T, n), a row at least, that are beyond limits by more than a turn from 0."""
+    for joint, column in zip(arm.joints, q.T, strict=True):
+        worst = float(column[np.argmax(np.abs(column))])
+        low, high = joint.limits
+        if joint.kind == "revolute" and abs(worst) > 2.0 * math.pi and not low <= worst <= high:
+            raise InputError(
+                f"{name}: {joint.name} is at {worst:.6g}, beyond its limits, {low:.4g} to {high:.4g} "
+                "rad. Are these degrees? Say so by units: deg, or rad if they are right (--units deg)."
             )
 
 

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from forearm.drives import DAC
     from forearm.files import arms, load
     from forearm.files.mjcf.compiled import from_mujoco
+    from forearm.files.peer_models import to_mujoco, to_pinocchio
     from forearm.files.pinocchio_model import from_pinocchio
     from forearm.kernels.kernel import Kernel, compile
     from forearm.simulation import Schedule, Simulation, load_simulation, simulate, simulate_many
@@ -113,6 +114,8 @@ __all__ = [
     "simulate",
     "simulate_many",
     "simulation",
+    "to_mujoco",
+    "to_pinocchio",
     "trajectories",
 ]
 
@@ -140,6 +143,8 @@ _LATER = {
     **dict.fromkeys(("arms", "load"), "files"),
     "from_mujoco": "files.mjcf.compiled",
     "from_pinocchio": "files.pinocchio_model",
+    "to_mujoco": "files.peer_models",
+    "to_pinocchio": "files.peer_models",
     **dict.fromkeys(("Source", "generate"), "codegen"),
     **dict.fromkeys(("Kernel", "compile"), "kernels"),
     **dict.fromkeys(("MotionLog", "Plan", "Request", "Waypoint", "plan", "read_motion"), "trajectories"),

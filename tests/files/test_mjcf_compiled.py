@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from types import SimpleNamespace
 
 import mujoco
 import numpy as np
 import pytest
+from arms import random_arm
 from mjcf_making import random_mjcf
 from mujoco_peer import MjcfPeer
 
@@ -111,3 +113,29 @@ def test_made_arm_goes_there_and_back() -> None:
     torques = [dynamics.inverse(a, q, qd, qdd) for a in (arm, again)]
     np.testing.assert_allclose(torques[0], torques[1], rtol=0, atol=1e-12 * np.abs(torques).max())
     assert [j.max_effort for j in again.joints] == [j.max_effort for j in arm.joints]
+
+
+@pytest.mark.parametrize("seed", [2, 5])
+def test_an_arm_becomes_a_model_and_an_arm_again(seed: int) -> None:
+    arm = random_arm(seed, 4)
+    model = fa.to_mujoco(arm)
+    data = mujoco.MjData(model)
+    q = np.linspace(-0.1, 0.1, 4)
+    data.qpos[:] = q
+    mujoco.mj_forward(model, data)
+    M = np.zeros((4, 4))
+    mujoco.mj_fullM(model, data, M)
+    np.testing.assert_allclose(fa.dynamics.inertia_matrix(arm, q), M, rtol=0.0, atol=1e-12 * np.abs(M).max())
+    again = fa.from_mujoco(model)
+    found, wanted = fa.dynamics.gravity(again, q), fa.dynamics.gravity(arm, q)
+    np.testing.assert_allclose(found, wanted, rtol=0.0, atol=1e-12 * np.abs(wanted).max())
+
+
+def test_models_of_packages_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("mujoco", "pinocchio"):
+        monkeypatch.setitem(sys.modules, name, None)
+        with pytest.raises(fa.InputError, match=rf"to_{name}: it needs the package {name}: pip install"):
+            getattr(fa, f"to_{name}")(fa.load("ascher2"))
+    monkeypatch.undo()
+    with pytest.raises(fa.ModelError, match=r"MuJoCo refuses 'puma560'"):
+        fa.to_mujoco(fa.load("puma560"))

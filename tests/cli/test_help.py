@@ -64,6 +64,7 @@ def test_every_example_is_understood(name: str, capsys: Capture) -> None:
         assert given.command == words[0]
 
 
+@pytest.mark.sweep(first=12)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LINES)
 def test_every_example_runs(

@@ -213,6 +213,7 @@ def near(arm: fa.Arm, count: int, seed: int) -> tuple[Array, Array]:
     return q, fa.kinematics.forward(arm, q + 0.05 * (high - low) * rng.uniform(-1.0, 1.0, q.shape))
 
 
+@pytest.mark.sweep(first=2)
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["c", "cpp", "fortran", "python"])
 def test_generated_steps_lead_where_numeric_inverse_kinematics_does(language: str, tmp_path: Path) -> None:

@@ -214,6 +214,7 @@ def test_intervals_of_points_cover_the_truth_as_often_as_they_say() -> None:
     assert (np.abs(shares - 0.9) < 0.15).all(), shares
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_point_that_noise_hides_is_a_failure_that_says_so() -> None:
     arm = random_arm(4, 4, prismatic=False).rigid()

@@ -66,9 +66,9 @@ def test_a_body_without_joints_is_the_base() -> None:
         '<option gravity="0.5 -1 -9"/>',
     )
     assert (arm.base_link, arm.name, arm.n) == ("base", "m", 1)
-    np.testing.assert_allclose(arm.base, pose_xyz_rpy((0.1, 0.2, 0.3), (0.3, 0, 0)), rtol=0, atol=1e-15)
+    np.testing.assert_allclose(arm.base, pose_xyz_rpy((0.1, 0.2, 0.3), (0.3, 0, 0)), rtol=0, atol=1e-14)
     np.testing.assert_allclose(
-        arm.base[:3, :3] @ arm.gravity, [0.5, -1, -9], rtol=0, atol=1e-15, err_msg="gravity in the world"
+        arm.base[:3, :3] @ arm.gravity, [0.5, -1, -9], rtol=0, atol=1e-14, err_msg="gravity in the world"
     )
 
 
@@ -109,7 +109,7 @@ def test_joints_of_one_body_act_in_their_order() -> None:
 
 def test_slide_counts_from_its_reference() -> None:
     arm = read(body("a", body("b", joint("s", 'type="slide" axis="0 3 4" ref="0.2" pos="7 7 7"'))))
-    np.testing.assert_allclose(forward(arm, [0.7], "b")[:3, 3], [0, 0.5 * 0.6, 0.5 * 0.8], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(forward(arm, [0.7], "b")[:3, 3], [0, 0.5 * 0.6, 0.5 * 0.8], rtol=0, atol=1e-14)
 
 
 def test_names_are_made_where_there_are_none() -> None:
@@ -189,7 +189,7 @@ SITE = '<site name="{}" pos="0.1 0 0" euler="0 0 1"/>'
 def test_hand_is_the_site_whose_name_says_so() -> None:
     arm = read(body("a", body("b", joint("j") + SITE.format("left/attachment_site") + body("c", joint("k")))))
     assert arm.hand.link == "b"
-    np.testing.assert_allclose(arm.hand.pose, pose_xyz_rpy((0.1, 0, 0), (0, 0, 1)), rtol=0, atol=1e-15)
+    np.testing.assert_allclose(arm.hand.pose, pose_xyz_rpy((0.1, 0, 0), (0, 0, 1)), rtol=0, atol=1e-14)
 
 
 def test_of_several_such_sites_the_one_that_most_joints_move() -> None:
@@ -221,7 +221,7 @@ TURNS = [
 @pytest.mark.parametrize(("attribute", "R"), TURNS)
 def test_ways_to_write_a_turn(attribute: str, R: Array) -> None:
     arm = read(body("a", body("b", joint(), attribute)), compiler="")
-    np.testing.assert_allclose(arm.tree[0].before[:3, :3], R, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(arm.tree[0].before[:3, :3], R, rtol=0, atol=1e-14)
 
 
 def test_euler_angles_about_fixed_axes_are_roll_pitch_yaw() -> None:
@@ -235,7 +235,7 @@ def test_frames_are_looked_through() -> None:
     inside = body("b", joint(), 'pos="0 2 0"')
     inner = f'<frame pos="1 0 0"><frame euler="0 0 1.2">{inside}</frame></frame>'
     T = pose_xyz_rpy((1, 0, 0), (0, 0, 1.2)) @ pose_xyz_rpy((0, 2, 0), (0, 0, 0))
-    np.testing.assert_allclose(read(body("a", inner)).tree[0].before, T, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(read(body("a", inner)).tree[0].before, T, rtol=0, atol=1e-14)
 
 
 # --- joints and drives ---------------------------------------------------------------------------------
@@ -361,7 +361,7 @@ def test_inertial_is_turned() -> None:
     text = '<inertial pos="1 2 3" mass="4" diaginertia="1 2 2.5" euler="0 0 90"/>'
     link = read(f'<body name="a">{text}</body>', compiler="").link("a")
     assert (link.mass, link.com.tolist()) == (4.0, [1, 2, 3])
-    np.testing.assert_allclose(link.inertia, np.diag([2, 1, 2.5]), rtol=0, atol=1e-15)
+    np.testing.assert_allclose(link.inertia, np.diag([2, 1, 2.5]), rtol=0, atol=1e-14)
 
 
 def test_full_inertia() -> None:

@@ -192,7 +192,7 @@ def test_joint_that_mimics_a_fixed_one_is_held(kind: str, offset: float) -> None
     free, _ = told(*blocks, link("d", SOUND), joint("k", "c", "d", kind, inside))
     assert [j.name for j in arm.joints] == ["j"]
     np.testing.assert_allclose(
-        fa.kinematics.forward(arm, [0.3]), fa.kinematics.forward(free, [0.3, offset]), rtol=0, atol=1e-15
+        fa.kinematics.forward(arm, [0.3]), fa.kinematics.forward(free, [0.3, offset]), rtol=0, atol=1e-14
     )
     assert said == [f"arm.urdf: repaired: joint 'k': mimics 's', which is fixed, held at {offset:g}."]
 

@@ -143,7 +143,7 @@ def test_a_plan_comes_back_from_its_file(ending: str, tmp_path: Path) -> None:
     made.save(tmp_path / f"plan{ending}")
     again = fa.plan(ARM, tmp_path / f"plan{ending}", step=2e-3)
     assert again.duration == made.duration
-    np.testing.assert_allclose(again.q, made.q, rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(again.q, made.q, rtol=0.0, atol=1e-14)
     np.testing.assert_allclose(again.tau, made.tau, rtol=0.0, atol=1e-12)
     assert repr(again).startswith("<Plan of 'ur5': ")
     assert "columns" not in repr(again)

@@ -16,6 +16,7 @@ NOISE = Path(__file__).parent / "rounding_noise.py"
 NOISY = ["puma560", "stanford-dhanaraj3", "chain3", "geared"]
 LONGEST = {
     "cmu-dd",
+    "ur5",
     "panda",
     "chain7",
     "chain20",

@@ -118,6 +118,7 @@ def test_wrong_readings_are_refused() -> None:
     assert np.isnan(sets.seen(np.full(3, np.nan), np.zeros(3), np.zeros(3))).any()
 
 
+@pytest.mark.sweep(first=5)
 @pytest.mark.slow
 @pytest.mark.parametrize("arm", [a.rigid() for a in every_kind(2)], ids=lambda a: a.name)
 def test_inertias_let_accelerations_settle(arm: fa.Arm) -> None:

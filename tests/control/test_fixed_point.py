@@ -132,6 +132,7 @@ def test_no_value_leaves_its_range_and_no_number_its_word(case: str, word: int) 
         )
 
 
+@pytest.mark.sweep(first=4)
 @pytest.mark.slow
 @pytest.mark.parametrize("word", [32, 16])
 @pytest.mark.parametrize("case", CASES)

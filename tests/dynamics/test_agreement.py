@@ -136,6 +136,7 @@ def test_inverse_agrees_on_long_chains(arm: Arm, formulation: str) -> None:
 MATRIX_ARMS = ARMS | SPECIAL | LONG
 
 
+@pytest.mark.sweep(first=16)
 @pytest.mark.slow
 @pytest.mark.parametrize("arm", MATRIX_ARMS.values(), ids=MATRIX_ARMS.keys())
 def test_inertia_matrices_agree_and_are_symmetric_positive_definite(arm: Arm) -> None:

@@ -216,3 +216,11 @@ def test_degrees_and_other_names_in_a_file_of_states(capsys: Capture, tmp_path: 
     right = fa.dynamics.gravity(fa.load("panda"), np.radians(angles))
     np.testing.assert_allclose(json.loads(out)["max"], right, rtol=0.0, atol=1e-9)
     assert called(capsys, *words, "--units", "rad")[0] == 0
+
+
+def test_a_run_is_kept_as_json_too(plan: str, capsys: Capture) -> None:
+    words = ["simulate", "panda", "--plan", plan, "--controller", "PD + gravity", "--to", "run.json"]
+    assert called(capsys, *words)[0] == 0
+    log = fa.read_motion(fa.load("panda"), "run.json")
+    assert {"q", "tau", "wanted_q", "measured_q", "asked"} <= log.blocks.keys()
+    assert called(capsys, "control", "log", "panda", "run.json")[0] == 0

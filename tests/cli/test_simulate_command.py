@@ -185,7 +185,7 @@ def test_files_are_written_and_the_table_tells(tmp_path: Path, capsys: Capture) 
             "--duration: expected a number of at least 0, got 'x'. See 'forearm simulate --help'.",
         ),
         (("--record", "0"), "record: expected a whole number of at least 1"),
-        (("--to", "m.txt"), "--to m.txt: the name must end in .csv, .parquet, .pq or .npz."),
+        (("--to", "m.txt"), "--to m.txt: the name must end in .csv, .parquet, .pq, .npz or .json."),
         (("--plot", "m.gif"), "--plot m.gif: a picture ends in .png, .svg or .pdf."),
         (("--html", "m.txt"), "--html m.txt: a page ends in .html or .htm."),
         (("--voltage-file", "absent.csv"), "absent.csv: not there"),

@@ -132,7 +132,7 @@ def add_files(parser: argparse.ArgumentParser) -> None:
         "-o",
         dest="target",
         metavar="FILE",
-        help="write the motion: .csv, .parquet, or .npz, which holds everything",
+        help="write the motion: .csv, .parquet, .json, or .npz, which holds everything",
     )
     add_plot(files, "the motion")
     files.add_argument("--html", metavar="FILE", help="write a page that plays it in a browser: .html")
@@ -196,7 +196,7 @@ def _arm(given: argparse.Namespace) -> Arm:
 
 def check_files(given: argparse.Namespace) -> None:
     """Refuse files that could not be written."""
-    check_output("--to", given.target, (*ENDINGS, ".npz"))
+    check_output("--to", given.target, (*ENDINGS, ".npz", ".json"))
     check_picture("--plot", given.plot)
     check_page("--html", given.html)
 

@@ -226,12 +226,15 @@ class Simulation:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it whole or not at all: .npz holds everything and can be loaded,
-        .csv and .parquet the table.
+        .csv and .parquet the table, .json the motion.
         """
-        if check_ending(path, (".npz", *ENDINGS), "a simulation (to_html writes pages)") == ".npz":
+        kind = check_ending(path, (".npz", *ENDINGS, ".json"), "a simulation (to_html writes pages)")
+        if kind == ".npz":
             from forearm.simulation.npz import write_simulation
 
             write_simulation(self, path)
+        elif kind == ".json":
+            self.log.save(path)
         else:
             write_table(path, self.columns())
 

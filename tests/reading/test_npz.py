@@ -122,7 +122,10 @@ def test_csv_without_arrow_is_the_same_numbers(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("a.xlsx", r"a\.xlsx: a simulation .to_html writes pages. ends in \.npz, \.csv, \.parquet, \.pq or \.json\."),
+        (
+            "a.xlsx",
+            r"a\.xlsx: a simulation .to_html writes pages. ends in \.npz, \.csv, \.parquet, \.pq or \.json\.",
+        ),
         ("none/a.npz", "cannot be written: No such file or directory"),
         ("none/a.csv", "cannot be written: No such file or directory"),
     ],

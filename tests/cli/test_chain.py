@@ -115,6 +115,8 @@ def test_a_request_becomes_a_controlled_motion_by_one_command(
             "--q: a controller follows the plan from its start",
         ),
         (["--plan", "x.csv", "--encoder-bits", "8"], "--encoder-bits: it is about a controller; give one"),
+        (["--plan", "x.csv", "--payload", "2"], "--payload: it is about a controller; give one"),
+        (["--duration", "1", "--differences"], "--differences: it is about a controller; give one"),
         (["--plan", "none.csv"], "none.csv: not there. Check the path."),
         ([], "--duration: required without a --plan, but not given."),
     ],

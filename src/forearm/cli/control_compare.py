@@ -36,8 +36,6 @@ from forearm.spatial import Floats
 from forearm.trajectories.line_speed import QUINTIC_SPEED
 from forearm.trajectories.lines import HandLine, hand_line
 
-LEVER = 0.1  # m
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the action."""

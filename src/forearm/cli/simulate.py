@@ -40,6 +40,10 @@ OF_CONTROLLERS = (
     "tachometer_range",
     "accelerometer_step",
     "lever",
+    "differences",
+    "delay",
+    "payload",
+    "error",
 )
 
 
@@ -227,7 +231,7 @@ def _check(given: argparse.Namespace) -> None:
         )
     else:
         for name in OF_CONTROLLERS:
-            if getattr(given, name) is not None:
+            if getattr(given, name):
                 raise InputError(
                     f"--{name.replace('_', '-')}: it is about a controller; give one by --controller."
                 )

@@ -16,7 +16,7 @@ from forearm.control.controller import Sample
 from forearm.control.gains import BANDWIDTH
 from forearm.control.reference import Motion
 from forearm.errors import InputError
-from forearm.simulation.machine import kernel_of
+from forearm.kernels.kept import kernel_of
 from forearm.values import check_choice, check_number, check_whole
 
 Floats = NDArray[np.float64]

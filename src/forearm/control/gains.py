@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.codegen.tracing import Tracing
+from forearm.kernels.kept import kernel_of
 from forearm.kinematics.arguments import one_state, states_of
 from forearm.kinematics.limits import middle
 from forearm.reduction.plan import PLAIN_PLAN
-from forearm.simulation.machine import kernel_of
 from forearm.symbols import evaluate
 from forearm.values import as_floats, check_number, check_whole, frozen_array
 

@@ -12,8 +12,8 @@ from forearm.arm.arm import Arm
 from forearm.control.actuators import Actuators
 from forearm.drives.joint import depends_on_load
 from forearm.errors import InputError, shorten
+from forearm.kernels.kept import kernel_of
 from forearm.kernels.kernel import Kernel
-from forearm.simulation.machine import kernel_of
 from forearm.values import as_floats, frozen_array
 
 Floats = NDArray[np.float64]

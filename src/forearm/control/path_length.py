@@ -13,7 +13,7 @@ from forearm.control.controller import Sample
 from forearm.control.controllers.forces import Directions
 from forearm.control.gains import BANDWIDTH
 from forearm.control.reference import Motion
-from forearm.simulation.machine import kernel_of
+from forearm.kernels.kept import kernel_of
 from forearm.values import check_whole
 
 Floats = NDArray[np.float64]

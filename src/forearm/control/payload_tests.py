@@ -16,7 +16,7 @@ from forearm.arm.arm import Arm
 from forearm.control.payload_regressor import payload_regressor
 from forearm.drives.joint import depends_on_load, driven, drives_of, held_freedoms
 from forearm.errors import InputError, ModelError
-from forearm.kernels.kernel import compile as compile_arm
+from forearm.kernels.kept import kernel_of
 from forearm.kinematics.arguments import states_of
 from forearm.model import model_of
 from forearm.values import as_floats, check_number
@@ -74,7 +74,7 @@ def canonical_tests(arm: Arm, q: ArrayLike, size: ArrayLike) -> tuple[Floats, Fl
         )
     pushes = np.concatenate([np.zeros((1, arm.n)), np.diag(np.broadcast_to(given, arm.n))])
     pushes = np.concatenate([pushes, -pushes[1:]])
-    held = compile_arm(arm).gravity(postures)
+    held = kernel_of(arm).gravity(postures)
     return np.repeat(postures, len(pushes), axis=0), (held[:, None, :] + pushes).reshape(-1, arm.n)
 
 
@@ -92,7 +92,7 @@ def answers_of(arm: Arm, q: Floats, qd: Floats) -> TorqueModel:
     Y0 = payload_regressor(arm, q, qd, rest)
     still = payload_regressor(arm, q, rest, rest)
     units = [payload_regressor(arm, q, rest, np.broadcast_to(row, q.shape)) - still for row in np.eye(arm.n)]
-    kernel = compile_arm(arm)
+    kernel = kernel_of(arm)
     parts = kernel.bias(q, qd), kernel.inertia_matrix(q), Y0, np.stack(units, axis=2)
     return TorqueModel(*(part[which] for part in parts))
 

@@ -23,7 +23,7 @@ from forearm.control.controller import Sample
 from forearm.control.gains import BANDWIDTH
 from forearm.control.reference import Motion
 from forearm.kernels import Kernel
-from forearm.simulation.machine import kernel_of
+from forearm.kernels.kept import kernel_of
 from forearm.values import check_number
 
 Floats = NDArray[np.float64]

@@ -18,7 +18,7 @@ from forearm.control.precomputed import pairs_at
 from forearm.control.reference import Motion
 from forearm.control.tables import multilinear
 from forearm.errors import InputError
-from forearm.simulation.machine import kernel_of
+from forearm.kernels.kept import kernel_of
 from forearm.values import as_floats, check_whole
 
 Floats = NDArray[np.float64]

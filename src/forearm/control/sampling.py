@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError
-from forearm.simulation.machine import kernel_of
+from forearm.kernels.kept import kernel_of
 from forearm.values import as_finite, as_floats, check_number
 
 Floats = NDArray[np.float64]

@@ -32,8 +32,8 @@ from forearm.control.loop import run
 from forearm.control.precomputed import walked
 from forearm.control.reference import Motion
 from forearm.errors import InputError
+from forearm.kernels.kept import kernel_of
 from forearm.simulation.controlled import Run
-from forearm.simulation.machine import kernel_of
 from forearm.values import as_floats, check_number, check_whole
 
 Floats = NDArray[np.float64]

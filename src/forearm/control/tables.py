@@ -14,7 +14,7 @@ from forearm.arm.arm import Arm
 from forearm.control.bookkeeping import parts
 from forearm.errors import InputError
 from forearm.kernels import Kernel
-from forearm.simulation.machine import kernel_of
+from forearm.kernels.kept import kernel_of
 from forearm.values import as_floats, check_number, check_whole
 
 Floats = NDArray[np.float64]

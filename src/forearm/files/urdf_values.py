@@ -9,7 +9,7 @@ import numpy as np
 from forearm.errors import InputError, shorten
 from forearm.reading.xml import Element
 from forearm.spatial import Floats
-from forearm.values import LARGEST
+from forearm.values import LARGEST, number_in
 
 
 def attribute(element: Element, key: str, where: str) -> str:
@@ -73,20 +73,14 @@ def to_float(text: str, what: str, where: str) -> float:
 
 def is_number(text: str) -> bool:
     """Whether a text is a number, finite or not."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return number_in(text) is not None
 
 
 def _parsed(text: str, what: str, where: str) -> float:
-    try:
-        if "_" in text or not text.isascii():  # float() takes 1_000 and other digits; XML numbers do not
-            raise ValueError
-        return float(text)
-    except ValueError:
-        raise InputError(f"{where}: {what} must be a number, got {shorten(text)}{_remedy(text)}.") from None
+    value = number_in(text)
+    if value is None:
+        raise InputError(f"{where}: {what} must be a number, got {shorten(text)}{_remedy(text)}.")
+    return value
 
 
 def _remedy(text: str) -> str:

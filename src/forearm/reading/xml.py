@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from xml.parsers import expat
 
 from forearm.errors import InputError, shorten
+from forearm.values import number_in
 
 MAX_XML_BYTES = 32_000_000
 MAX_ELEMENTS = 500_000
@@ -118,12 +119,9 @@ def _tidied(data: bytes) -> bytes:
 
 def number(text: str, what: str, where: str, largest: float) -> float:
     """The finite number that an attribute or a text holds; `what` and `where` name it in messages."""
-    try:
-        if "_" in text or not text.isascii():  # float() takes 1_000 and other digits; XML numbers do not
-            raise ValueError
-        value = float(text)
-    except ValueError:
-        raise InputError(f"{where}: {what} must be a number, got {shorten(text)}.") from None
+    value = number_in(text)
+    if value is None:
+        raise InputError(f"{where}: {what} must be a number, got {shorten(text)}.")
     if not math.isfinite(value):
         raise InputError(f"{where}: {what} must be finite, got {shorten(text)}.")
     if abs(value) > largest:

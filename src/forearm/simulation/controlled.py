@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
+from forearm.kernels.kept import kernel_of
 from forearm.logs.motion import MotionLog
-from forearm.simulation.machine import kernel_of
 from forearm.simulation.result import Array, Simulation, taken
 from forearm.values import check_number, check_text
 

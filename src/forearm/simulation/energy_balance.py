@@ -18,9 +18,9 @@ from forearm.drives.bearings import bearing_level
 from forearm.drives.friction import friction_torque
 from forearm.drives.joint import Drive, drives_of, needs_reactions
 from forearm.drives.transmission import through
+from forearm.kernels.kept import kernel_of
 from forearm.kernels.rollout import Simulator
 from forearm.model import model_of
-from forearm.simulation.machine import kernel_of
 from forearm.simulation.track import Course, Flow
 
 Floats = NDArray[np.float64]

@@ -8,13 +8,10 @@ from functools import lru_cache
 
 from forearm.arm.arm import Arm
 from forearm.kernels.adaptive_rollout import AdaptiveSimulator
-from forearm.kernels.kernel import Kernel
-from forearm.kernels.kernel import compile as compile_arm
+from forearm.kernels.kept import MOST_KEPT
 from forearm.kernels.rollout import Simulator
 from forearm.simulation.methods import tableau_of
 from forearm.simulation.stepping import pair_of
-
-MOST_KEPT = 16  # arms; each is some hundred kilobytes
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -28,9 +25,3 @@ def simulator_of(arm: Arm, voltage: bool, method: str) -> Simulator:
 def adaptive_simulator_of(arm: Arm, voltage: bool, method: str) -> AdaptiveSimulator:
     """Runs of steps that follow the error, by an explicit method with an error estimate."""
     return AdaptiveSimulator(arm, voltage, pair_of(tableau_of(method)))
-
-
-@lru_cache(maxsize=MOST_KEPT)
-def kernel_of(arm: Arm) -> Kernel:
-    """The functions of an arm."""
-    return compile_arm(arm)

@@ -16,8 +16,8 @@ from forearm.arm.arm import Arm
 from forearm.drives.joint import drives_of
 from forearm.drives.motor import constants_of
 from forearm.errors import StepWarning
+from forearm.kernels.kept import MOST_KEPT
 from forearm.kernels.rollout import Simulator
-from forearm.simulation.machine import MOST_KEPT
 from forearm.simulation.methods import tableau_of
 
 Floats = NDArray[np.float64]

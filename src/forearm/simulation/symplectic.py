@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike
 from forearm.arm.arm import Arm
 from forearm.drives.joint import drives_of
 from forearm.errors import InputError
+from forearm.kernels.kept import kernel_of
 from forearm.simulation.fixed import check_record, straight
-from forearm.simulation.machine import kernel_of, simulator_of
+from forearm.simulation.machine import simulator_of
 from forearm.simulation.methods import GAUSS4, MIDPOINT, Floats, Tableau, stacked, tableau_of
 from forearm.simulation.solution import Status
 from forearm.simulation.start import Setup, whole_steps

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm, check_arm
 from forearm.drives.motor import DAC, constants_of, voltage_of
 from forearm.errors import InputError, shorten
+from forearm.kernels.kept import kernel_of
 from forearm.kernels.kernel import Kernel
-from forearm.kernels.kernel import compile as compile_arm
 from forearm.kinematics.poses import forward
 from forearm.logs.motion import ALL_ENDINGS, HasLog, MotionLog
 from forearm.tables import Report, number
@@ -119,7 +119,7 @@ class Plan:
 
     @cached_property
     def _compiled(self) -> Kernel:
-        return _kernel_of(self.arm) if self._kernel is None else self._kernel
+        return kernel_of(self.arm) if self._kernel is None else self._kernel
 
     @cached_property
     def deviation(self) -> Deviation | None:
@@ -271,7 +271,7 @@ def plan(
     check_arm(arm, "plan, arm")
     check_kind(dac, (DAC, type(None)), "plan, dac")
     step = check_number(step, "plan, step", above=0.0)
-    kernel = _kernel_of(arm)
+    kernel = kernel_of(arm)
     request = _planned(arm, request)
     if isinstance(request, PlannedMotion):
         _check_for(arm, request)
@@ -292,12 +292,6 @@ def plan(
         limits = wanted.limits(arm)
         motion = through(way.q, way.qd, limits)
     return Plan(arm, motion, limits, step, way.notes, wanted.dac, kernel)
-
-
-@lru_cache(maxsize=16)
-def _kernel_of(arm: Arm) -> Kernel:
-    """One kernel for all plans of an arm: to load it takes as long as to plan."""
-    return compile_arm(arm)
 
 
 def _planned(arm: Arm, request: Any) -> Any:

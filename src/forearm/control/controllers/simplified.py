@@ -17,7 +17,7 @@ from forearm.control.controllers.forces import forces_of
 from forearm.control.model_error import without_gravity
 from forearm.control.reference import default_motion, sampled
 from forearm.errors import InputError, shorten
-from forearm.simulation.machine import kernel_of
+from forearm.kernels.kept import kernel_of
 
 Floats = NDArray[np.float64]
 States = tuple[Floats, Floats, Floats]

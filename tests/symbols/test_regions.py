@@ -41,7 +41,7 @@ def square_root(of: Any, most: int = 60) -> Any:
 
 
 def guarded_root(of: Any) -> Any:
-    """The same with a step that is taken only if it helps, and the plain step for derivatives."""
+    """The same with a step that is taken only if it helps, and the equation for derivatives."""
 
     def step(s: list[Any]) -> list[Any]:
         tried = 0.5 * (s[0] + of / s[0])
@@ -49,7 +49,7 @@ def guarded_root(of: Any) -> Any:
         return [choose(left, s[1], tried, s[0]), choose(left, s[1], left, s[1]), s[2] + 1.0]
 
     state = iterate(
-        step, [of + 1.0, 1e9, 0.0], lambda s: (1e-13, s[1]), 60, lambda s: [0.5 * (s[0] + of / s[0])], "root"
+        step, [of + 1.0, 1e9, 0.0], lambda s: (1e-13, s[1]), 60, lambda s: [s[0] * s[0] - of], "root"
     )
     return state[0]
 
@@ -142,7 +142,7 @@ def test_a_system_is_differentiated_as_one() -> None:
         [0.0, 0.0, 1.0, 1.0],
         lambda s: (1e-15, abs(s[0] - s[2]) + abs(s[1] - s[3])),
         400,
-        lambda s: [0.3 * p * s[0] - 0.2 * s[1] + r, 0.1 * s[0] + 0.4 * r * s[1] + p],
+        lambda s: [0.3 * p * s[0] - 0.2 * s[1] + r - s[0], 0.1 * s[0] + 0.4 * r * s[1] + p - s[1]],
     )[:2]
 
     def solved(at: tuple[float, float]) -> Any:
@@ -160,6 +160,16 @@ def test_a_system_is_differentiated_as_one() -> None:
         np.array([gradient(graph, e, [p, r]) for e in made], dtype=object),
     ):
         assert np.allclose(evaluate(graph, way, {"a": at[0], "b": at[1]}), np.transpose(truth), rtol=1e-8)
+
+
+def test_a_single_round_is_differentiated_as_a_choice() -> None:
+    """s = p^2 where p < r, else r s0: on both sides of the condition, forwards and backwards."""
+    graph, p, r = two()
+    made = iterate(lambda s: [p * p * s[0]], [r * p], lambda s: (p, r), 1)[0] * 3.0
+    for a, b in ((0.7, 0.9), (0.9, 0.7)):
+        truth = [9.0 * a * a * b, 3.0 * a**3] if a < b else [3.0 * b, 3.0 * a]
+        for way in (gradient(graph, made, [p, r]), jacobian(graph, [made], [p, r])[0]):
+            assert evaluate(graph, list(way), {"a": a, "b": b}) == pytest.approx(truth, rel=1e-12)
 
 
 def both_ways(graph: Graph, x: Expr, y: Expr) -> tuple[list[Any], list[Any]]:

@@ -259,8 +259,12 @@ def solved(equation: TorqueEquation, felt: Sequence[Scalar] | None = None, close
         return close * size, choose(SHORTEST, share, norm, enough)
 
     begun = [*state(equation.straight(first)), HUGE, 1.0]
-    *now, _, count = iterate(chord, begun, goes_fast, CHORDS, title="loads, one slope")
-    *now, _, count = iterate(newton, [*now, 1.0, count], is_open, MOST, title="loads")
+
+    def left(s: list[Scalar]) -> list[Scalar]:
+        return equation.at(s[:n])[0]
+
+    *now, _, count = iterate(chord, begun, goes_fast, CHORDS, left, "loads, one slope")
+    *now, _, count = iterate(newton, [*now, 1.0, count], is_open, MOST, left, "loads")
     return Found(now[:n], now[n : n + m], now[2 * n + m], now[2 * n + m + 1], count)
 
 

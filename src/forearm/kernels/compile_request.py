@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from forearm.codegen.differentiated import DERIVED
 from forearm.codegen.functions import FUNCTIONS, Traced, trace
 from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
@@ -51,7 +52,7 @@ def made(
 
 def is_long(request: CompileRequest) -> bool:
     """Whether a loop over the joints pays, and there is one."""
-    if len(request.functions) > 1 or request.parameters:
+    if len(request.functions) > 1 or request.parameters or request.derived:
         return False
     return request.arm.n >= LONG.get(request.functions[0], np.inf) and can_loop(request.arm)
 
@@ -82,4 +83,7 @@ def _traced(request: CompileRequest | TracedRequest) -> tuple[Traced, tuple[str,
         return request.trace(), ()
     parameters = chosen_parameters(request.arm, request.parameters)
     tracing = Tracing(request.arm, parameters, single=request.dtype == "float32")
-    return trace(tracing, [FUNCTIONS[name] for name in request.functions]), tuple(parameters)
+    traced = trace(tracing, [FUNCTIONS[name] for name in request.functions])
+    for way in request.derived:
+        traced = DERIVED[way](traced, tuple(parameters))
+    return traced, tuple(parameters)

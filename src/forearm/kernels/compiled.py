@@ -23,13 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CompileRequest:
-    """What is to be compiled: functions of an arm as one, with these parameters left open."""
+    """What is to be compiled: functions of an arm as one, with these parameters left open, and
+    differentiated in these ways of `codegen.differentiated`, one after the other.
+    """
 
     arm: Arm
     functions: tuple[str, ...]
     dtype: str
     parameters: tuple[str, ...] = ()
     cpu: str = HOST
+    derived: tuple[str, ...] = ()
 
     @property
     def key(self) -> object:
@@ -162,4 +165,5 @@ class Compiled:
 
 def name_of(request: CompileRequest | TracedRequest) -> str:
     """What the function is called in its object."""
-    return "_and_".join(request.functions)[:80]
+    derived = request.derived if isinstance(request, CompileRequest) else ()
+    return "_".join(["_and_".join(request.functions)[:80], *derived])

@@ -312,15 +312,16 @@ class Kernel:
             )
         return Fused(self, self.compiled(*dict.fromkeys(names)))
 
-    def compiled(self, *names: str) -> Compiled:
-        """A function by name, or several as one; made when it is first called."""
-        found = self._made.get(names)
+    def compiled(self, *names: str, derived: tuple[str, ...] = ()) -> Compiled:
+        """A function by name, or several as one, differentiated in these ways; made when it is
+        first called.
+        """
+        found = self._made.get((*names, *derived))
         if found is not None:
             return found
         _check_names(names)
-        return self._made.setdefault(
-            names, Compiled(CompileRequest(self.arm, names, self.dtype, tuple(self.parameters), self.cpu))
-        )
+        request = CompileRequest(self.arm, names, self.dtype, tuple(self.parameters), self.cpu, derived)
+        return self._made.setdefault((*names, *derived), Compiled(request))
 
     def _one(
         self,

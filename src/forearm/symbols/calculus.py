@@ -103,56 +103,64 @@ def gradient(graph: Graph, result: Scalar, inputs: Sequence[Expr]) -> list[Scala
 def _pushed(graph: Graph, place: int, rate: dict[int, Scalar]) -> list[Scalar]:
     """How the values of a region change, by a region that says so: of what is at its end if it iterates."""
     region, operands = graph.calls[place]
-    count = len(region.results) if region.condition else 0
+    body, inputs, values, count = _opened(region)
     moved = [k for k, operand in enumerate(operands) if k >= count and not is_zero(rate.get(operand, 0.0))]
-    body, inputs, values = _opened(region)
     changes = [body.input(f"rate[{k}]") for k in moved]
     results = derivative(body, values, {inputs[k]: c for k, c in zip(moved, changes, strict=True)})
-    if region.condition:
+    if count:
         results = list(solve_general(_left(body, values, inputs), np.array(results, dtype=object)))
     made = Region(body, (*inputs, *changes), tuple(results), title=f"change of {region.title}")
-    found = called(made, [*_at_the_end(graph, place), *(rate[operands[k]] for k in moved)])
+    found = called(made, [*_at_the_end(graph, place, count), *(rate[operands[k]] for k in moved)])
     return [*found, *[0.0] * (len(region.results) - len(values))]
 
 
 def _pulled(graph: Graph, place: int, weights: dict[int, Scalar]) -> list[tuple[int, Scalar]]:
     """For each operand of a region how weighted values of it depend on the operand: the same, backwards."""
     region, operands = graph.calls[place]
-    count = len(region.results) if region.condition else 0
-    body, inputs, values = _opened(region)
+    body, inputs, values, count = _opened(region)
     symbols = [body.input(f"weight[{k}]") for k in range(len(values))]
     weighted: Scalar = 0.0
     for symbol, value in zip(symbols, values, strict=True):
         weighted = weighted + symbol * value
     results = gradient(body, weighted, inputs[count:])
-    if region.condition:
+    if count:
         solved = solve_general(_left(body, values, inputs).T, np.array(symbols, dtype=object))
         results = substituted(body, results, dict(zip(symbols, solved, strict=True)))
     made = Region(body, (*inputs, *symbols), tuple(results), title=f"slope of {region.title}")
-    found = called(made, [*_at_the_end(graph, place), *(weights.get(k, 0.0) for k in range(len(values)))])
-    return list(zip(operands[count:], found, strict=True))
+    given = [*_at_the_end(graph, place, count), *(weights.get(k, 0.0) for k in range(len(values)))]
+    return list(zip(operands[count:], called(made, given), strict=True))
 
 
-def _opened(region: Region) -> tuple[Graph, list[Expr], list[Scalar]]:
-    """A graph to work on with a region's inputs, and the results that are differentiated."""
-    body, smooth = Graph(), region.fixed if region.condition and region.fixed else region
+def _opened(region: Region) -> tuple[Graph, list[Expr], list[Scalar], int]:
+    """A graph to work on with a region's inputs, what is differentiated, and how many of the inputs are a
+    state that iterates: then the equations that hold at its end are differentiated.
+    """
+    body = Graph()
     inputs = [body.input(f"x[{k}]") for k in range(len(region.inputs))]
-    places = dict(zip((x.node for x in smooth.inputs), inputs, strict=True))
-    return body, inputs, transplanted(smooth.graph, list(smooth.results), places)
+
+    def moved(some: Region, wanted: Sequence[Scalar]) -> list[Scalar]:
+        places = dict(zip((x.node for x in some.inputs), inputs, strict=True))
+        return list(transplanted(some.graph, list(wanted), places))
+
+    if region.condition is None:
+        return body, inputs, moved(region, region.results), 0
+    if region.most == 1:
+        *values, a, b = moved(region, region.wanted)
+        return body, inputs, [choose(a, b, x, y) for x, y in zip(values, inputs, strict=False)], 0
+    assert region.zero is not None
+    return body, inputs, moved(region.zero, region.zero.results), len(region.results)
 
 
 def _left(body: Graph, values: Sequence[Scalar], inputs: Sequence[Expr]) -> Any:
-    """1 - d values / d state: with x = g(x, p) it is dx (1 - g_x) = g_p dp."""
-    return np.eye(len(values)) - jacobian(body, values, inputs[: len(values)])
+    """- d values / d state: with 0 = f(x, p) it is -f_x dx = f_p dp."""
+    return -jacobian(body, values, inputs[: len(values)])
 
 
-def _at_the_end(graph: Graph, place: int) -> list[Expr]:
-    """What a region is given; what it ends with in the place of the state that it starts from."""
+def _at_the_end(graph: Graph, place: int, count: int) -> list[Expr]:
+    """What a region is given; what it ends with in the place of the state that it iterates from."""
     region, operands = graph.calls[place]
     given = [Expr(graph, operand, False) for operand in operands]
-    if region.condition is None:
-        return given
-    return [*graph.call(region, operands), *given[len(region.results) :]]
+    return [*graph.call(region, operands), *given[count:]] if count else given
 
 
 def _slopes(graph: Graph, place: int) -> list[tuple[int, Scalar]]:

@@ -45,11 +45,11 @@ def _refined_region(region: Region, live: tuple[int, ...]) -> Region:
     there = tuple(Expr(graph, places[region.graph.leaves[x.node]], False) for x in inputs)
     count = len(live)
     condition = (wanted[count], wanted[count + 1]) if region.condition else None
-    fixed = region.fixed
-    if fixed is not None and len(live) < len(region.results):
-        given = tuple(x for k, x in enumerate(fixed.inputs) if k not in states or k in live)
-        fixed = Region(fixed.graph, given, tuple(fixed.results[k] for k in live if k < len(fixed.results)))
-    return Region(graph, there, tuple(wanted[:count]), condition, region.most, fixed, region.title)
+    zero = region.zero
+    if zero is not None and len(live) < len(region.results):
+        given = tuple(x for k, x in enumerate(zero.inputs) if k not in states or k in live)
+        zero = Region(zero.graph, given, tuple(zero.results[k] for k in live if k < len(zero.results)))
+    return Region(graph, there, tuple(wanted[:count]), condition, region.most, zero, region.title)
 
 
 def _cost(traced: tuple[Graph, Any]) -> tuple[int, int]:

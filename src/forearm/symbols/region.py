@@ -26,8 +26,8 @@ class Region:
     """Results from inputs on a graph. One with a condition (a, b) iterates: its first inputs are the state,
     its results the next state; it goes on while a < b, `most` rounds at most.
 
-    `fixed` gives what the first entries of the state would be next if all were well: at the end they are
-    those entries themselves, and that is how an iteration is differentiated.
+    `zero` gives what is 0 at the end, of as many of the state's first entries: that is how an iteration is
+    differentiated. One of a single round is differentiated as the choice that it is.
     """
 
     graph: Graph
@@ -35,7 +35,7 @@ class Region:
     results: tuple[Scalar, ...]
     condition: tuple[Scalar, Scalar] | None = None
     most: int = 1
-    fixed: Region | None = None
+    zero: Region | None = None
     title: str = ""
 
     @property
@@ -72,7 +72,7 @@ class Region:
             tuple(x.node for x in self.inputs),
             ends,
             self.most,
-            self.fixed,
+            self.zero,
         )
 
     def __eq__(self, other: object) -> bool:
@@ -91,26 +91,26 @@ def iterate(
     start: Sequence[Scalar],
     condition: Callable[[State], tuple[Scalar, Scalar]],
     most: int,
-    fixed: Callable[[State], Sequence[Scalar]] | None = None,
+    zero: Callable[[State], Sequence[Scalar]] | None = None,
     title: str = "",
 ) -> State:
     """The state after rounds of step(state), as long as a < b of condition(state), `most` at most.
 
     Numbers and arrays are iterated now, entries that are done waiting for the others; of expressions a region
-    is made. `fixed` are the first entries of the next state without anything that guards them, a Newton
-    step for one: what derivatives are taken of (default: step).
+    is made. `zero` are equations for the first entries of the state that hold at the end: what derivatives
+    are taken of (default: that a step changes nothing).
     """
     state = list(start)
     for _ in range(most):
         a, b = condition(state)
         if isinstance(a, Expr) or isinstance(b, Expr):
-            return _iterated(step, list(start), condition, most, fixed, title)
+            return _iterated(step, list(start), condition, most, zero, title)
         on = np.less(a, b)
         if not on.any():
             break
         following = list(step(state))
         if next(expressions(following), None) is not None:
-            return _iterated(step, list(start), condition, most, fixed, title)
+            return _iterated(step, list(start), condition, most, zero, title)
         state = [np.where(on, x, y) if np.ndim(on) else x for x, y in zip(following, state, strict=True)]
     return state
 
@@ -120,7 +120,7 @@ def _iterated(
     start: State,
     condition: Callable[[State], tuple[Scalar, Scalar]],
     most: int,
-    fixed: Callable[[State], Sequence[Scalar]] | None,
+    zero: Callable[[State], Sequence[Scalar]] | None,
     title: str,
 ) -> State:
     """Traced with symbols for the state; entries that no round changes are no state."""
@@ -128,15 +128,15 @@ def _iterated(
     graph = found.graph
     symbols = stand_ins(graph, len(start))
     following, pair = list(step(symbols)), condition(symbols)
-    smooth = following if fixed is None else list(fixed(symbols))
+    left = [a - b for a, b in zip(following, symbols, strict=True)] if zero is None else list(zero(symbols))
     keep = list(range(len(start)))
     while still := [k for k in keep if same(following[k], symbols[k])]:
         table = {symbols[k]: start[k] for k in still}
-        following, pair, smooth = substituted(graph, [following, list(pair), smooth], table)
+        following, pair, left = substituted(graph, [following, list(pair), left], table)
         keep = [k for k in keep if k not in still]
     state = [symbols[k] for k in keep]
-    smooth = [smooth[k] for k in keep if k < len(smooth)]
-    made, used = extracted(graph, state, [*(following[k] for k in keep), *pair, *smooth])
+    left = [left[k] for k in keep if k < len(left)]
+    made, used = extracted(graph, state, [*(following[k] for k in keep), *pair, *left])
     ends = len(keep), len(keep) + 2
     body, inputs, wanted = made.graph, made.inputs, made.results
     derived = Region(body, inputs, wanted[ends[1] :], title=title)

@@ -1,0 +1,78 @@
+"""Kernels of g^T J and J v against the Jacobian by central differences, and against each other."""
+
+import numpy as np
+import pytest
+
+import forearm as fa
+from forearm.kernels.dispatch import Call, run
+from tests.arms import random_arm
+
+STEP, CLOSE = 1e-6, 2e-7  # of central differences, and what they leave of values near 1
+
+
+def derived(kernel, name, way, given, parameters=None):
+    """The results by name."""
+    compiled = kernel.compiled(name, derived=way)
+    made = run(compiled, given, Call(kernel.parameters, None, 1, parameters))
+    return dict(zip((slot.name for slot in compiled.outputs), made, strict=True))
+
+
+def slopes(function, given, k, direction):
+    """How results change along a direction of one argument."""
+    ahead, back = (
+        function(*(x + s * STEP * direction if i == k else x for i, x in enumerate(given)))
+        for s in (1.0, -1.0)
+    )
+    return (ahead - back) / (2.0 * STEP)
+
+
+@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics", "inertia_matrix", "jacobian"])
+def test_both_ways_agree_with_differences(name):
+    arm, rng = random_arm(4, 3), np.random.default_rng(2)
+    kernel = fa.compile(arm)
+    count = len(kernel.compiled(name).inputs)
+    given = [rng.uniform(-1.0, 1.0, (5, arm.n)) for _ in range(count)]
+    rates = [rng.uniform(-1.0, 1.0, (5, arm.n)) for _ in range(count)]
+    function = getattr(kernel, name)
+    expected = sum(slopes(function, given, k, rate) for k, rate in enumerate(rates))
+    (moved,) = derived(kernel, name, ("forward",), (*given, *rates)).values()
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(moved / scale, expected / scale, atol=CLOSE)
+    weight = rng.uniform(-1.0, 1.0, moved.shape).reshape(5, -1)
+    pulled = derived(kernel, name, ("reverse",), (*given, weight)).values()
+    there = (weight * moved.reshape(5, -1)).sum(axis=1)
+    back = sum((x * rate).sum(axis=1) for x, rate in zip(pulled, rates, strict=True))
+    np.testing.assert_allclose(back, there, rtol=1e-10)
+
+
+def test_open_parameters_have_a_gradient():
+    arm, rng = random_arm(3, 5), np.random.default_rng(4)
+    kernel = fa.compile(arm, parameters=[f"{arm.links[-1].name}.mass", "gravity"])
+    given = [rng.uniform(-1.0, 1.0, (4, arm.n)) for _ in range(3)]
+    values = np.array(list(kernel.parameters.values()))
+    weight = rng.uniform(-1.0, 1.0, (4, arm.n))
+    made = derived(kernel, "inverse_dynamics", ("reverse",), (*given, weight))["parameters_gradient"]
+    for k in range(len(values)):
+        up, down = (
+            kernel.inverse_dynamics(*given, parameters=values + s * STEP * np.eye(len(values))[k])
+            for s in (1.0, -1.0)
+        )
+        np.testing.assert_allclose(
+            made[:, k], (weight * (up - down)).sum(axis=1) / (2.0 * STEP), rtol=1e-6, atol=1e-7
+        )
+
+
+def test_what_is_derived_can_be_derived_again():
+    """d (w . J^T g) / d q forwards and backwards: the same second derivatives."""
+    arm, rng = random_arm(3, 8), np.random.default_rng(6)
+    kernel = fa.compile(arm)
+    q, qd, qdd, g, a, b = (rng.uniform(-1.0, 1.0, (3, arm.n)) for _ in range(6))
+    nothing = np.zeros_like(q)
+    # along a of the gradient with respect to q, weighted by b; and backwards, weighted by b, along a
+    along = derived(
+        kernel, "inverse_dynamics", ("reverse", "forward"), (q, qd, qdd, g, a, nothing, nothing, nothing)
+    )["q_gradient_rate"]
+    pulled = derived(
+        kernel, "inverse_dynamics", ("reverse", "reverse"), (q, qd, qdd, g, b, nothing, nothing)
+    )["q_gradient"]
+    np.testing.assert_allclose((along * b).sum(axis=1), (pulled * a).sum(axis=1), rtol=1e-9)

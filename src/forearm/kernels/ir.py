@@ -65,7 +65,7 @@ def function_text(
     known: dict[int, str] = {}
     unknown: str | None = None
     if parameters and not each:
-        for k, place in enumerate(_leaves(traced.graph, parameters)):
+        for k, place in enumerate(leaves_of(traced.graph, parameters)):
             known[place] = body.splat("%parameters", k)
         unknown = unknown_of(body, list(known.values()))
         compute(body, traced.graph, before, known)
@@ -86,7 +86,7 @@ def function_text(
             f.phi(begun, there[a.name], f"%buffer.{a.name}", name=f"at.{a.name}")
         if each:
             columns = load_columns(body, "%at.parameters", len(parameters))
-            known = dict(zip(_leaves(traced.graph, parameters), columns, strict=True))
+            known = dict(zip(leaves_of(traced.graph, parameters), columns, strict=True))
             unknown = unknown_of(body, columns)
             compute(body, traced.graph, before, known)  # by itself, as where all share them
         if write_block is None:
@@ -102,7 +102,7 @@ def function_text(
     return f.text()
 
 
-def _leaves(graph: Graph, names: Sequence[str]) -> list[int]:
+def leaves_of(graph: Graph, names: Sequence[str]) -> list[int]:
     """The places of inputs or parameters."""
     places = {leaf: place for place, leaf in graph.leaves.items()}
     return [places[name] for name in names]
@@ -154,7 +154,7 @@ def load_states(body: Body, traced: Traced) -> dict[int, str]:
     """Each entry of the states as a vector, one lane per state."""
     values: dict[int, str] = {}
     for a in traced.inputs:
-        places = _leaves(traced.graph, [f"{a.name}[{i}]" for i in range(a.size)])
+        places = leaves_of(traced.graph, [f"{a.name}[{i}]" for i in range(a.size)])
         values |= zip(places, load_columns(body, f"%at.{a.name}", a.size), strict=True)
     return values
 
@@ -167,12 +167,27 @@ def result(body: Body, e: Any, values: dict[int, str]) -> str:
     return body.negated(value) if e.negative else value
 
 
-def compute(body: Body, graph: Graph, results: Any, values: dict[int, Any]) -> None:
+def compute(
+    body: Body,
+    graph: Graph,
+    results: Any,
+    values: dict[int, Any],
+    order: Sequence[int] | None = None,
+    absorbed: dict[int, int] | None = None,
+) -> None:
     """What the results need and is not there yet, operands first;
     angles, with their sines and cosines, before the rest.
+
+    Operations go in an order if one is given. Where results are only a part of all, `absorbed` says what
+    `absorbed_products` of all of them does, so that bits do not depend on what is computed first.
     """
     needed = [place for place in graph.needed(results) if place not in values]
-    absorbed = _absorbed(graph, results, needed)
+    if order is not None:
+        here, operations = set(needed), set(order)
+        needed = [place for place in needed if place not in operations]
+        needed += [place for place in order if place in here]
+    if absorbed is None:
+        absorbed = absorbed_products(graph, results, needed)
     inside = set(absorbed.values())
     angles = list(dict.fromkeys(graph.left[place] for place in needed if graph.kinds[place] in (COS, SIN)))
     early = [
@@ -259,7 +274,7 @@ def _called(body: Body, region: Region, given: list[Any]) -> list[InMemory]:
 
 def sines_and_cosines(body: Body, angles: list[str]) -> list[tuple[str, str]]:
     """(sine, cosine) of each angle; those of a state alone side by side in vectors."""
-    if body.target.lanes > 1 or len(angles) < 2:
+    if body.target.lanes > 1 or body.target.is_gpu or len(angles) < 2:
         return [body.sine_and_cosine(angle) for angle in angles]
     lanes = BYTES_AT_ONCE // body.target.size
     wide = body.widened(lanes)
@@ -272,7 +287,7 @@ def sines_and_cosines(body: Body, angles: list[str]) -> list[tuple[str, str]]:
     return made
 
 
-def _absorbed(graph: Graph, results: Any, needed: list[int]) -> dict[int, int]:
+def absorbed_products(graph: Graph, results: Any, needed: list[int]) -> dict[int, int]:
     """For each sum the product that is added in the same instruction: one that nothing else needs."""
     uses: Counter[int] = Counter(e.node for e in expressions(results))
     for place in needed:

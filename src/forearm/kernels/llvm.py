@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 # These begin lines that belong before the functions of a module; NEW_LINE ends those of a function there.
 TABLE, FUNCTION, NEW_LINE = "; table ", "; function ", "\\"
 SIZES = {"double": 8, "float": 4}  # bytes
+SHARED = "shared"  # the name of the memory that a GPU's threads share
 
 
 class Value(str):
@@ -55,10 +56,12 @@ class IRFunction:
         result: str = "void",
         internal: bool = False,
         letter: str = "v",
+        on_device: bool = False,
     ) -> None:
         self.arguments = [Value(f"%{name}", kind) for name, kind in (arguments or {}).items()]
         listed = ", ".join(_typed(a) for a in self.arguments)
         linkage, alone = ("internal ", ' noinline "no-builtins"') if internal else ("", "")
+        linkage = "ptx_kernel " if on_device else linkage
         self.head = f"define {linkage}{result} @{name}({listed}) nounwind{alone} {{"
         self.letter, self.labels = letter, 0
         self.here = "entry"  # the block that is being written; "" behind its end
@@ -112,11 +115,13 @@ class IRFunction:
         """One entry of a vector."""
         return self.emit(f"extractelement {_typed(value)}, i32 {k}", value.kind.split()[-1].rstrip(">"))
 
-    def at(self, pointer: str, place: int | Value, kind: str, stride: int = 1) -> Value:
+    def at(
+        self, pointer: str, place: int | Value, kind: str, stride: int = 1, name: str | None = None
+    ) -> Value:
         """A pointer further on, by so many times `stride` values of a type."""
         if stride != 1:
             place = self.op("mul", place, stride)
-        return self.emit(f"getelementptr {kind}, ptr {pointer}, i64 {place}", "ptr")
+        return self.emit(f"getelementptr {kind}, ptr {pointer}, i64 {place}", "ptr", name)
 
     def load(self, kind: str, pointer: str, order: str = "", align: int | None = None) -> Value:
         """A value from memory, which other threads may write if a memory order is given."""
@@ -145,6 +150,22 @@ class IRFunction:
             return self.emit(text, kind)
         self.lines.append(f"  {text}")
         return Value("", kind)
+
+    def thread(self) -> Value:
+        """The number of a GPU's thread within its block."""
+        return self.cast("zext", self.call("llvm.nvvm.read.ptx.sreg.tid.x", kind="i32"), "i64")
+
+    def block(self) -> Value:
+        """The number of the block of a GPU's thread."""
+        return self.cast("zext", self.call("llvm.nvvm.read.ptx.sreg.ctaid.x", kind="i32"), "i64")
+
+    def barrier(self) -> None:
+        """Where the threads of a block wait for each other."""
+        self.call("llvm.nvvm.barrier0")
+
+    def shared_memory(self) -> Value:
+        """The memory that the threads of a block share, as much as the launch asks for."""
+        return self.emit(f"addrspacecast ptr addrspace(3) @{SHARED} to ptr", "ptr")
 
     def hoist(self, other: IRFunction) -> str:
         """Another function that this one calls, to stand before it; its name, by what it does."""
@@ -319,6 +340,13 @@ def call_text(function: str, *operands: Operand, kind: str = "void") -> str:
 def declared(function: str, kind: str, *arguments: str) -> str:
     """A function of LLVM's own."""
     return f"declare {kind} @{function}({', '.join(arguments)})"
+
+
+def device_parts() -> list[str]:
+    """What a module for a GPU must be told of."""
+    made = [declared(f"llvm.nvvm.read.ptx.sreg.{name}.x", "i32") for name in ("tid", "ctaid")]
+    made += [declared("llvm.nvvm.barrier0", "void")]
+    return ["\n".join([*made, f"@{SHARED} = external addrspace(3) global [0 x i8], align 16"])]
 
 
 def constants(name: str, kind: str, values: Sequence[float]) -> str:

@@ -33,7 +33,7 @@ def host(dtype: str, lanes: int | None = None, cpu: str | None = None) -> Target
 def _target(dtype: str, lanes: int | None, cpu: str) -> Target:
     from forearm.kernels.vectors import Target
 
-    _llvm()
+    llvm_library()
     at = processor(cpu)
     scalar, size = ("double", 8) if dtype == "float64" else ("float", 4)
     return Target(scalar, lanes or at.width // size, at.fused)
@@ -42,7 +42,7 @@ def _target(dtype: str, lanes: int | None, cpu: str) -> Target:
 def object_code(text: str, cpu: str | None = None) -> bytes:
     """A module's text as an object file for a processor, the one `chosen` unless given."""
     with making():
-        llvm = _llvm()
+        llvm = llvm_library()
         check_room(LEAST + PER_CHARACTER * len(text), "LLVM to compile")
         machine = _machine(chosen(cpu))
         module = llvm.parse_assembly(text)
@@ -71,7 +71,7 @@ def loaded(code: bytes, names: list[str], made_here: bool = True) -> Loaded:
 def loaded_by_llvm(code: bytes, names: list[str]) -> Loaded:
     """The same by LLVM's own loader."""
     with making():
-        llvm = _llvm()
+        llvm = llvm_library()
         check_room(LEAST + len(code), "LLVM to load code")
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(HOST))
         found = llvm.ObjectFileRef.from_data(code)
@@ -95,7 +95,7 @@ def function_of(memory: Loaded, name: str, *kinds: Any) -> Any:
     return function
 
 
-def _llvm() -> Any:
+def llvm_library() -> Any:
     """The library, loaded under the lock: a fork waits for it, and its child finds it whole."""
     with making():
         if "llvmlite.binding" not in sys.modules:
@@ -106,7 +106,7 @@ def _llvm() -> Any:
 
 
 def _machine(cpu: str) -> Any:
-    llvm, at = _llvm(), processor(cpu)
+    llvm, at = llvm_library(), processor(cpu)
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()

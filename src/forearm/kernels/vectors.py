@@ -23,13 +23,14 @@ EIGHTH = 0.8
 
 @dataclass(frozen=True)
 class Target:
-    """What the code is written for: the scalar, how many lanes a vector has,
-    and whether the machine has fused multiply-add.
+    """What the code is written for: the scalar, how many lanes a vector has, whether the machine has fused
+    multiply-add, and whether it is a GPU, whose threads have one lane each and many registers.
     """
 
     scalar: str  # "double" or "float"
     lanes: int
     fused: bool
+    is_gpu: bool = False
 
     @property
     def vector(self) -> str:

@@ -1,0 +1,205 @@
+"""A program as LLVM's text for a GPU: one thread per state, its operations those of a CPU's lane, bit for bit.
+
+Rows of states go straight to the threads that compute them, or through memory that a block of threads
+shares: then neighbouring threads read and write neighbouring numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from forearm.codegen.functions import Traced
+from forearm.codegen.program import Argument
+from forearm.kernels.ir import (
+    absorbed_products,
+    compute,
+    copying,
+    intrinsics,
+    leaves_of,
+    load_states,
+    result,
+    unknown_of,
+)
+from forearm.kernels.llvm import IRFunction, Value, device_parts, joined
+from forearm.kernels.transpose import load_columns, store_columns
+from forearm.kernels.vectors import Body, Target
+
+DEVICE_TARGETS = {
+    dtype: Target(scalar, 1, True, is_gpu=True)
+    for dtype, scalar in (("float64", "double"), ("float32", "float"))
+}
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How a function is launched: threads in a block, whether rows go through shared memory, and the order
+    of its operations.
+    """
+
+    threads: int = 128
+    is_staged: bool = False
+    order: Sequence[int] | None = None
+    is_emulated: bool = False  # by a CPU, one block of one thread after the other
+
+    def shared(self, inputs: Sequence[Argument], outputs: Sequence[Argument], size: int) -> int:
+        """Bytes of memory that a block shares, where a number has so many."""
+        if not self.is_staged:
+            return 0
+        taken = sum(pitch(a) for a in inputs)
+        return size * self.threads * max([taken, *(pitch(a) for a in outputs)])
+
+
+def pitch(a: Argument) -> int:
+    """Numbers from row to row in shared memory: an odd number, so that neighbours lie in different banks."""
+    return a.size | 1
+
+
+def kernel_text(
+    name: str, traced: Traced, target: Target, launch: Launch, parameters: Sequence[str] = (), each: bool = False
+) -> str:
+    """`void name(inputs..., [parameters,] outputs..., i64 count)` as a kernel; arrays are those of
+    `ir.function_text`.
+    """
+    return _Kernel(name, traced, target, launch, parameters, each).text()
+
+
+def device_module(functions: list[str], target: Target) -> str:
+    """Kernels, and what they call."""
+    return joined([*device_parts(), *intrinsics(target), copying(target.scalar), *functions])
+
+
+class _Kernel:
+    """The text of one kernel: rows in, operations, rows out."""
+
+    def __init__(
+        self, name: str, traced: Traced, target: Target, launch: Launch, parameters: Sequence[str], each: bool
+    ) -> None:
+        self.traced, self.target, self.launch = traced, target, launch
+        self.parameters, self.each = parameters, each
+        offline = (Argument("parameters", (len(parameters),), ""),) if parameters else ()
+        self.rows = (*traced.inputs, *(offline if each else ()))  # what each state has a row of
+        arrays = dict.fromkeys((a.name for a in (*traced.inputs, *offline, *traced.outputs)), "ptr")
+        self.f = IRFunction(name, arrays | {"count": "i64"}, on_device=not launch.is_emulated)
+        self.body, self.count = Body(target, f=self.f), self.f.arguments[-1]
+        self.threads = 1 if launch.is_emulated else launch.threads
+
+    def text(self) -> str:
+        """All of it."""
+        f = self.f
+        turns: AbstractContextManager[Any]
+        if self.launch.is_emulated:
+            turns = f.loop(0, self.count)
+            shared = f.space("i8", self.launch.shared(self.rows, self.traced.outputs, self.target.size) or 1)
+        else:
+            turns = nullcontext(f.block())
+        with turns as block:
+            thread = f.op("add", 0, 0) if self.launch.is_emulated else f.thread()
+            if self.launch.is_staged:
+                self._staged(block, thread, shared if self.launch.is_emulated else f.shared_memory())
+            else:
+                self._straight(f.op("add", f.op("mul", block, self.threads), thread))
+        f.ret()
+        return f.text()
+
+    def _straight(self, state: Value) -> None:
+        """Rows from and to their places."""
+        f, traced = self.f, self.traced
+        with f.unless(f.compared("sge", state, self.count)):
+            for a in (*self.rows, *traced.outputs):
+                f.at(f"%{a.name}", state, self.target.scalar, a.size, name=f"at.{a.name}")
+            self._compute(list(traced.outputs))
+
+    def _staged(self, block: Value, thread: Value, shared: Value) -> None:
+        """Rows through shared memory: all inputs side by side, then one output after the other."""
+        f, scalar = self.f, self.target.scalar
+        first = f.op("mul", block, self.threads)
+        left = f.op("sub", self.count, first)
+        rows = f.chosen(f.compared("slt", left, self.threads), left, self.threads)
+        start = 0
+        # Threads without a state do what the last one with a state does, and nobody reads it.
+        last = f.op("sub", rows, 1)
+        own = f.chosen(f.compared("slt", thread, last), thread, last)
+        for a in self.rows:
+            there = f.at(shared, start, scalar)
+            self._copy(a, f.at(f"%{a.name}", first, scalar, a.size), there, thread, rows, into=True)
+            f.at(there, own, scalar, pitch(a), name=f"at.{a.name}")
+            start += pitch(a) * self.threads
+        self._barrier()
+        for a in self.traced.outputs:
+            f.at(shared, thread, scalar, pitch(a), name=f"at.{a.name}")
+        values, unknown = self._states()
+        for a in self.traced.outputs:
+            self._results(a, values)
+            self._barrier()  # what lay here before has been read
+            self._store(a, values, unknown)
+            self._barrier()
+            self._copy(a, f.at(f"%{a.name}", first, scalar, a.size), shared, thread, rows, into=False)
+
+    def _barrier(self) -> None:
+        if not self.launch.is_emulated:
+            self.f.barrier()
+
+    def _copy(
+        self, a: Argument, there: Value, shared: Value, thread: Value, rows: Value, into: bool
+    ) -> None:
+        """The rows of a block between memory and what its threads share, neighbours side by side."""
+        f, scalar = self.f, self.target.scalar
+
+        def move(entry: Value) -> None:
+            place = entry
+            if pitch(a) != a.size:
+                row = f.op("udiv", entry, a.size)
+                place = f.op("add", entry, row)  # one number is left out behind each row
+            one, other = f.at(there, entry, scalar), f.at(shared, place, scalar)
+            source, to = (one, other) if into else (other, one)
+            f.store(f.load(scalar, source, align=self.target.size), to, align=self.target.size)
+
+        total = f.op("mul", rows, a.size)
+        full, end = f.compared("eq", rows, self.threads), f.label()
+        with f.unless(full):
+            with f.unless(f.compared("sge", thread, total)), f.repeat(thread) as turn:
+                (entry,) = turn.now
+                move(entry)
+                after = f.op("add", entry, self.threads)
+                turn.again(after, where=f.compared("slt", after, total))
+            f.go(end)
+        for k in range(a.size):
+            move(f.op("add", thread, k * self.threads))
+        f.begin(end)
+
+    def _compute(self, outputs: list[Argument]) -> None:
+        values, unknown = self._states()
+        for a in outputs:
+            self._results(a, values)
+        for a in outputs:
+            self._store(a, values, unknown)
+
+    def _states(self) -> tuple[dict[int, Any], str]:
+        """The state's numbers, and what is computed of open parameters alone: by itself, as on a CPU."""
+        body, graph = self.body, self.traced.graph
+        values: dict[int, Any] = {}
+        unknown: str | None = None
+        if self.parameters:
+            where = "%at.parameters" if self.each else "%parameters"
+            columns = load_columns(body, where, len(self.parameters))
+            values |= zip(leaves_of(graph, self.parameters), columns, strict=True)
+            unknown = unknown_of(body, columns)
+            compute(body, graph, graph.known_before(self.traced.results), values)
+        states = load_states(body, self.traced)
+        unknown = unknown_of(body, list(states.values()), unknown)
+        values |= states
+        needed = [place for place in graph.needed(self.traced.results) if place not in values]
+        self.absorbed = absorbed_products(graph, self.traced.results, needed)
+        return values, unknown
+
+    def _results(self, a: Argument, values: dict[int, Any]) -> None:
+        results = self.traced.results[a.name]
+        compute(self.body, self.traced.graph, results, values, self.launch.order, self.absorbed)
+
+    def _store(self, a: Argument, values: dict[int, Any], unknown: str) -> None:
+        body = self.body
+        some = [body.op("fadd", result(body, e, values), unknown) for e in self.traced.results[a.name].flat]
+        store_columns(body, f"%at.{a.name}", some)

@@ -23,8 +23,8 @@ def assembly(text: str) -> str:
             target = llvm.Target.from_triple(TRIPLE)
         except RuntimeError:
             raise ForearmError(
-                "compile, device: this llvmlite was built without NVIDIA's target; the wheels on PyPI have it: "
-                "pip install --force-reinstall llvmlite."
+                "compile, device: this llvmlite was built without NVIDIA's target; the wheels on PyPI have "
+                "it: pip install --force-reinstall llvmlite."
             ) from None
         machine = target.create_target_machine(cpu=OLDEST, features=FEATURES, opt=3)
         module = llvm.parse_assembly(text)

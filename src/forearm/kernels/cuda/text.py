@@ -1,4 +1,4 @@
-"""A program as LLVM's text for a GPU: one thread per state, its operations those of a CPU's lane, bit for bit.
+"""A program as LLVM's text for a GPU: one thread per state, with the operations and bits of a CPU's lane.
 
 Rows of states go straight to the threads that compute them, or through memory that a block of threads
 shares: then neighbouring threads read and write neighbouring numbers.
@@ -58,7 +58,12 @@ def pitch(a: Argument) -> int:
 
 
 def kernel_text(
-    name: str, traced: Traced, target: Target, launch: Launch, parameters: Sequence[str] = (), each: bool = False
+    name: str,
+    traced: Traced,
+    target: Target,
+    launch: Launch,
+    parameters: Sequence[str] = (),
+    each: bool = False,
 ) -> str:
     """`void name(inputs..., [parameters,] outputs..., i64 count)` as a kernel; arrays are those of
     `ir.function_text`.
@@ -142,9 +147,7 @@ class _Kernel:
         if not self.launch.is_emulated:
             self.f.barrier()
 
-    def _copy(
-        self, a: Argument, there: Value, shared: Value, thread: Value, rows: Value, into: bool
-    ) -> None:
+    def _copy(self, a: Argument, there: Value, shared: Value, thread: Value, rows: Value, into: bool) -> None:
         """The rows of a block between memory and what its threads share, neighbours side by side."""
         f, scalar = self.f, self.target.scalar
 

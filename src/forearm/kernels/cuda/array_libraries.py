@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -85,7 +84,6 @@ class TorchArrays:
                     or t.shape != shape
                     or not t.is_contiguous()
                     or t.requires_grad
-                    or t.is_neg()
                 ):
                     return None
                 made.append(t.data_ptr())
@@ -303,7 +301,8 @@ _KINDS: dict[tuple[str, str], Callable[[], ArrayLibrary]] = {
     ("jaxlib", "ArrayImpl"): jax_arrays,
     ("numba", "DeviceNDArrayBase"): lambda: NUMBA,
 }
-_by_type: WeakKeyDictionary[type, ArrayLibrary | None] = WeakKeyDictionary()
+_by_type: dict[type, ArrayLibrary | None] = {}
+MOST_TYPES = 256  # kept: classes that are made anew all the time are not held for ever
 
 
 def library_of(value: object) -> ArrayLibrary | None:
@@ -315,6 +314,8 @@ def library_of(value: object) -> ArrayLibrary | None:
         found = _library(kind)
     if found is DLPACK:  # arrays of one type may lie here or there
         return found if is_lent_on_device(value) else None
+    if len(_by_type) > MOST_TYPES:
+        _by_type.clear()
     _by_type[kind] = found
     return found
 

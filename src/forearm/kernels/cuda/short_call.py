@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, Protocol
-from weakref import WeakKeyDictionary
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.kernels.compiled import Slot
 from forearm.kernels.cuda.array_libraries import library_of
-from forearm.kernels.cuda.device_arrays import ArrayLibrary
 from forearm.kernels.cuda.driver import Launcher
 
 Shape = tuple[int, ...]
+MOST_PLANS = 64  # kept; a program that never asks for the same number twice needs none
 
 
 class OnDevice(Protocol):
-    """A function compiled for devices; `parameters` are its last input, where some were left open."""
+    """A function compiled for devices; `parameters` are its last input, where some were left open.
+
+    It must let others set attributes: `short_call` is kept with it.
+    """
 
     @property
     def arm(self) -> Arm | None:
@@ -41,90 +43,98 @@ class OnDevice(Protocol):
         """What launches it on a device; `each` with parameters of its own for each state."""
 
 
-class _ShortCall:
-    """What is known of a function: not the function itself, which is its key."""
+class _Plan(NamedTuple):
+    """What is known for arrays of a shape: bytes of each array, and where outputs begin among them."""
 
-    def __init__(self, function: OnDevice) -> None:
-        self.dtype = function.dtype
-        self.itemsize = np.dtype(function.dtype).itemsize
-        self.inputs, self.outputs = [s.size for s in function.inputs], [s.shape for s in function.outputs]
-        self.launchers: dict[int, Launcher] = {}
-        self.shapes: dict[Shape, tuple[list[Shape], list[Shape]]] = {}
+    states: int
+    inputs: list[Shape]
+    outputs: list[Shape]
+    shapes: list[Shape]  # of all
+    sizes: list[int]
 
-    def shapes_for(self, batch: Shape) -> tuple[list[Shape], list[Shape]]:
-        """Of what goes in and comes out."""
-        found = self.shapes.get(batch)
-        if found is None:
-            if len(self.shapes) > 64:  # a program that never asks for the same number twice
-                self.shapes.clear()
-            found = [(*batch, n) for n in self.inputs], [(*batch, *shape) for shape in self.outputs]
-            self.shapes[batch] = found
-        return found
-
-    def is_apart(self, addresses: Sequence[int], shapes: Sequence[Shape]) -> bool:
+    def is_apart(self, addresses: Sequence[int]) -> bool:
         """Whether no output shares memory with an input, unless it has its place and shape."""
-        sizes = [self.itemsize * prod(shape) for shape in shapes]
-        count = len(self.inputs)
-        for k in range(count, len(shapes)):
-            start, end = addresses[k], addresses[k] + sizes[k]
-            for j in range(count):
+        first, shapes, sizes = len(self.inputs), self.shapes, self.sizes
+        for k in range(first, len(sizes)):
+            start = addresses[k]
+            end = start + sizes[k]
+            for j in range(first):
                 other = addresses[j]
-                if start < other + sizes[j] and other < end and (start != other or shapes[j] != shapes[k]):
+                if other < end and start < other + sizes[j] and (start != other or shapes[j] != shapes[k]):
                     return False
         return True
 
 
-_known: WeakKeyDictionary[OnDevice, _ShortCall] = WeakKeyDictionary()
+class ShortCall:
+    """What is known of a function from earlier calls: a plan for each shape, a launcher for each device."""
+
+    def __init__(self, function: OnDevice) -> None:
+        self.dtype = function.dtype
+        self.slots = function.inputs, function.outputs
+        self.launchers: dict[int, Launcher] = {}
+        self.plans: dict[Shape, _Plan | None] = {}
+
+    def plan(self, shape: Shape) -> _Plan | None:
+        """For states in an array of this shape; None if there can be none."""
+        try:
+            return self.plans[shape]
+        except KeyError:
+            pass
+        if len(self.plans) > MOST_PLANS:
+            self.plans.clear()
+        made = None
+        if len(shape) in (1, 2) and 0 not in shape:
+            batch = tuple(shape[:-1])
+            inputs, outputs = ([(*batch, *slot.shape) for slot in slots] for slots in self.slots)
+            size = np.dtype(self.dtype).itemsize
+            shapes = inputs + outputs
+            sizes = [size * prod(s) for s in shapes]
+            # The long way for single numbers: PyTorch calls one contiguous that is still to be negated.
+            if min(sizes[: len(inputs)]) > size:
+                made = _Plan(batch[0] if batch else 1, inputs, outputs, shapes, sizes)
+        self.plans[tuple(shape)] = made
+        return made
+
+    def launcher(self, function: OnDevice, device: int) -> Launcher:
+        """Of a device, made when it is first asked for."""
+        return self.launchers.setdefault(device, function.launcher(device))
 
 
 def at_once(function: OnDevice, given: tuple[Any, ...], out: Sequence[Any] | None) -> list[Any] | None:
     """The results where all arrays are ready as they are; None: look at them."""
-    library = library_of(given[0])
+    first = given[0]
+    library = library_of(first)
     if library is None:
         return None
-    known = _known.get(function)
-    if known is None:
-        known = _known[function] = _ShortCall(function)
-    shape = tuple(given[0].shape)
-    if len(shape) not in (1, 2) or len(given) != len(known.inputs) or 0 in shape:
+    try:
+        known: ShortCall = function.short_call  # type: ignore[attr-defined]
+    except AttributeError:
+        known = function.short_call = ShortCall(function)  # type: ignore[attr-defined]
+    try:
+        plan = known.plan(first.shape)
+    except (AttributeError, TypeError):  # of something that is no array
         return None
-    ins, outs = known.shapes_for(shape[:-1])
+    if plan is None or len(given) != len(plan.inputs):
+        return None
     if out is None:
-        return _beside(function, known, library, given, ins, outs)
-    shapes = ins + outs
-    if len(out) != len(outs):
-        return None
-    found = library.addresses((*given, *out), shapes, known.dtype)
-    if found is None or not known.is_apart(found[1], shapes):
-        return None
-    device, addresses = found
-    launch = known.launchers.get(device)
-    if launch is None:
-        launch = known.launchers[device] = function.launcher(device)
-    launch(library.stream(device), addresses, shape[0] if len(shape) == 2 else 1)
+        found = library.addresses(given, plan.inputs, known.dtype)
+        if found is None:
+            return None
+        device, addresses = found
+        stream = library.stream(device)
+        out = [library.empty(shape, known.dtype, device, stream) for shape in plan.outputs]
+        places = library.addresses(out, plan.outputs, known.dtype)
+        if places is None:
+            return None
+        addresses += places[1]
+    else:
+        if len(out) != len(plan.outputs):
+            return None
+        found = library.addresses((*given, *out), plan.shapes, known.dtype)
+        if found is None or not plan.is_apart(found[1]):
+            return None
+        device, addresses = found
+        stream = library.stream(device)
+    launch = known.launchers.get(device) or known.launcher(function, device)
+    launch(stream, addresses, plan.states)
     return list(out)
-
-
-def _beside(
-    function: OnDevice,
-    known: _ShortCall,
-    library: ArrayLibrary,
-    given: tuple[Any, ...],
-    ins: list[Shape],
-    outs: list[Shape],
-) -> list[Any] | None:
-    """With new arrays for the results."""
-    found = library.addresses(given, ins, known.dtype)
-    if found is None:
-        return None
-    device, addresses = found
-    stream = library.stream(device)
-    made = [library.empty(shape, known.dtype, device, stream) for shape in outs]
-    places = library.addresses(made, outs, known.dtype)
-    if places is None:
-        return None
-    launch = known.launchers.get(device)
-    if launch is None:
-        launch = known.launchers[device] = function.launcher(device)
-    launch(stream, addresses + places[1], ins[0][0] if len(ins[0]) == 2 else 1)
-    return made

@@ -26,6 +26,7 @@ class TorchArrays:
     def __init__(self) -> None:
         self.torch: Any = sys.modules["torch"]
         self._tensor = self.torch.Tensor
+        self._devices: dict[int, Any] = {}
         self._dtypes = {name: getattr(self.torch, name) for name in ("float64", "float32")}
         raw = getattr(self.torch._C, "_cuda_getCurrentRawStream", None)  # a tenth of the public one's time
         self.stream: Any = raw or (lambda device: self.torch.cuda.current_stream(device).cuda_stream)
@@ -93,8 +94,12 @@ class TorchArrays:
 
     def empty(self, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
         """A new tensor."""
-        torch = self.torch
-        return torch.empty(shape, dtype=getattr(torch, dtype), device=torch.device("cuda", device))
+        return self.torch.empty(shape, dtype=self._dtypes[dtype], device=self._device(device))
+
+    def _device(self, index: int) -> Any:
+        if index not in self._devices:
+            self._devices[index] = self.torch.device("cuda", index)
+        return self._devices[index]
 
     def filled(self, number: float, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
         """A new tensor of the same number everywhere."""
@@ -106,8 +111,7 @@ class TorchArrays:
 
     def sent(self, values: Array, device: int, stream: int) -> Any:
         """An array of the host's on the device."""
-        torch = self.torch
-        return torch.from_numpy(np.array(values)).to(torch.device("cuda", device))
+        return self.torch.from_numpy(np.array(values)).to(self._device(device))
 
     def columns(
         self, values: Sequence[Any], shape: tuple[int, ...], dtype: str, device: int, stream: int

@@ -49,8 +49,9 @@ def main() -> None:
             library: Any = __import__(name)
         except ImportError:
             continue
-        send = library.asarray if name == "cupy" else lambda a: library.tensor(a, device="cuda")
-        a, b, c, d = send(x), send(y), send(np.zeros((256, 3))), send(np.zeros((256, 3, 3)))
+        options = {"device": "cuda"} if name == "torch" else {}
+        numbers = (x, y, np.zeros((256, 3)), np.zeros((256, 3, 3)))
+        a, b, c, d = (library.asarray(v, **options) for v in numbers)
         rows += [
             (f"{name}, out=", lambda a=a, b=b, c=c, d=d: run(function, (a, b), Call({}, [c, d]))),  # type: ignore[misc]
             (f"{name}, new", lambda a=a, b=b: run(function, (a, b), Call({}))),  # type: ignore[misc]

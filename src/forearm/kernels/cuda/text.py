@@ -24,7 +24,7 @@ from forearm.kernels.ir import (
     unknown_of,
 )
 from forearm.kernels.llvm import IRFunction, Value, device_parts, joined
-from forearm.kernels.transpose import load_columns, store_columns
+from forearm.kernels.transpose import load_columns
 from forearm.kernels.vectors import Body, Target
 
 DEVICE_TARGETS = {
@@ -48,8 +48,8 @@ class Launch:
         """Bytes of memory that a block shares, where a number has so many."""
         if not self.is_staged:
             return 0
-        taken = sum(pitch(a) for a in inputs)
-        return size * self.threads * max([taken, *(pitch(a) for a in outputs)])
+        given, made = (sum(pitch(a) for a in some) for some in (inputs, outputs))
+        return size * self.threads * max(given, made)
 
 
 def pitch(a: Argument) -> int:
@@ -115,7 +115,7 @@ class _Kernel:
         with f.unless(f.compared("sge", state, self.count)):
             for a in (*self.rows, *traced.outputs):
                 f.at(f"%{a.name}", state, self.target.scalar, a.size, name=f"at.{a.name}")
-            self._compute(list(traced.outputs))
+            self._compute(*self._states())
 
     def _staged(self, block: Value, thread: Value, shared: Value) -> None:
         """Rows through shared memory: all inputs side by side, then one output after the other."""
@@ -133,15 +133,17 @@ class _Kernel:
             f.at(there, own, scalar, pitch(a), name=f"at.{a.name}")
             start += pitch(a) * self.threads
         self._barrier()
-        for a in self.traced.outputs:
-            f.at(shared, thread, scalar, pitch(a), name=f"at.{a.name}")
         values, unknown = self._states()
+        self._barrier()  # what lay here before has been read
+        starts, start = {}, 0
         for a in self.traced.outputs:
-            self._results(a, values)
-            self._barrier()  # what lay here before has been read
-            self._store(a, values, unknown)
-            self._barrier()
-            self._copy(a, f.at(f"%{a.name}", first, scalar, a.size), shared, thread, rows, into=False)
+            starts[a.name] = f.at(shared, start, scalar)
+            f.at(starts[a.name], thread, scalar, pitch(a), name=f"at.{a.name}")
+            start += pitch(a) * self.threads
+        self._compute(values, unknown)
+        self._barrier()
+        for a in self.traced.outputs:
+            self._copy(a, f.at(f"%{a.name}", first, scalar, a.size), starts[a.name], thread, rows, into=False)
 
     def _barrier(self) -> None:
         if not self.launch.is_emulated:
@@ -173,12 +175,15 @@ class _Kernel:
             move(f.op("add", thread, k * self.threads))
         f.begin(end)
 
-    def _compute(self, outputs: list[Argument]) -> None:
-        values, unknown = self._states()
-        for a in outputs:
-            self._results(a, values)
-        for a in outputs:
-            self._store(a, values, unknown)
+    def _compute(self, values: dict[int, Any], unknown: str) -> None:
+        """Results leave as soon as they are there; those of matrices column by column, the last first."""
+        body, graph, order = self.body, self.traced.graph, self.launch.order
+        for column in columns_of(self.traced):
+            compute(body, graph, [e for _, _, e in column], values, order, self.absorbed)
+            for name, k, e in column:
+                made = body.op("fadd", result(body, e, values), unknown)
+                place = self.f.at(f"%at.{name}", k, self.target.scalar)
+                self.f.store(Value(made, self.target.vector), place, align=self.target.size)
 
     def _states(self) -> tuple[dict[int, Any], str]:
         """The state's numbers, and what is computed of open parameters alone: by itself, as on a CPU."""
@@ -198,11 +203,14 @@ class _Kernel:
         self.absorbed = absorbed_products(graph, self.traced.results, needed)
         return values, unknown
 
-    def _results(self, a: Argument, values: dict[int, Any]) -> None:
-        results = self.traced.results[a.name]
-        compute(self.body, self.traced.graph, results, values, self.launch.order, self.absorbed)
 
-    def _store(self, a: Argument, values: dict[int, Any], unknown: str) -> None:
-        body = self.body
-        some = [body.op("fadd", result(body, e, values), unknown) for e in self.traced.results[a.name].flat]
-        store_columns(body, f"%at.{a.name}", some)
+def columns_of(traced: Traced) -> list[list[tuple[str, int, Any]]]:
+    """The results as (array, entry, expression) in groups that are computed one after the other: all vectors,
+    and before them the columns of all matrices, the last first.
+    """
+    groups: dict[int, list[tuple[str, int, Any]]] = {}
+    for a in traced.outputs:
+        width = a.shape[-1] if len(a.shape) > 1 else 0
+        for k, e in enumerate(traced.results[a.name].flat):
+            groups.setdefault(k % width if width else -1, []).append((a.name, k, e))
+    return [groups[column] for column in sorted(groups, reverse=True)]

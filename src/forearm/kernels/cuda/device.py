@@ -18,14 +18,12 @@ OLDEST = (7, 0)  # what kernels are made for, see ptx.py
 MOST_BLOCKS = 2**31 - 1
 SHARED_AT_ONCE = 48 << 10  # bytes of shared memory that a function may have without asking
 LOG = 1 << 14  # bytes of the assembler's messages
-# CUdevice_attribute, CUfunction_attribute, CUpointer_attribute, CUjit_option, CUjitInputType
+# CUdevice_attribute, CUfunction_attribute, CUjit_option, CUjitInputType
 CLOCK, PROCESSORS, MEMORY_CLOCK, BUS, CACHE, THREADS = 13, 16, 36, 37, 38, 39
 MAJOR, MINOR, SHARED_MOST, POOLS = 75, 76, 97, 115
 LOCAL_BYTES, REGISTERS, DYNAMIC_SHARED = 3, 4, 8
-CONTEXT, MEMORY_TYPE, MANAGED, ORDINAL, START, SIZE = 1, 2, 8, 9, 11, 12
 ERROR_LOG, ERROR_LOG_SIZE = 5, 6
 PTX = 1
-ON_DEVICE = 2
 
 Launcher = Callable[[int, Sequence[int], int], None]
 
@@ -124,9 +122,10 @@ class Device:
             handle = self.api.number(what, "cuModuleLoadData", cubin, kind=c_void_p)
         return DeviceModule(self, handle)
 
-    def allocated(self, size: int, stream: int = 0) -> DeviceMemory:
-        """So many bytes, for work on the stream."""
-        return DeviceMemory(self.api, self.current, size, stream, self.has_pools)
+    def allocated(self, size: int, stream: int | None = 0) -> DeviceMemory:
+        """So many bytes, for work on the stream, or on any (None): then freeing them waits for all work."""
+        has_order = self.has_pools and stream is not None
+        return DeviceMemory(self.api, self.current, size, stream or 0, has_order)
 
     def pinned(self, size: int) -> PinnedMemory:
         """So many bytes of the host, pinned."""
@@ -161,6 +160,11 @@ class Device:
         """Wait until all work in its context is done."""
         with self.current():
             self.api(f"waiting for device {self.index}", "cuCtxSynchronize")
+
+    def synchronize_stream(self, stream: int) -> None:
+        """Wait until all work on a stream is done."""
+        with self.current():  # which of the default streams is meant
+            self.api(f"waiting for device {self.index}", "cuStreamSynchronize", stream)
 
     def free_memory(self) -> int:
         """Bytes that are free now."""

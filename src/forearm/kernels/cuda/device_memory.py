@@ -36,16 +36,16 @@ def _given_back(owner: object, current: Current, api: DriverApi, name: str, *arg
 class DeviceMemory:
     """Bytes on a device, at an `address`; they are freed in the order of the stream."""
 
-    def __init__(self, api: DriverApi, current: Current, size: int, stream: int, has_pools: bool) -> None:
+    def __init__(self, api: DriverApi, current: Current, size: int, stream: int, is_ordered: bool) -> None:
         self.size, self.stream = size, stream
         what = f"{size:,} bytes on the device"
         with current():
-            if has_pools:
+            if is_ordered:
                 made = api.number(what, "cuMemAllocAsync", max(1, size), stream, kind=c_void_p)
             else:
                 made = api.number(what, "cuMemAlloc_v2", max(1, size), kind=c_void_p)
         self.address = made
-        free = ("cuMemFreeAsync", made, stream) if has_pools else ("cuMemFree_v2", made)
+        free = ("cuMemFreeAsync", made, stream) if is_ordered else ("cuMemFree_v2", made)
         _given_back(self, current, api, *free)
 
 

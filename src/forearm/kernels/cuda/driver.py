@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from forearm.errors import InputError, shorten
 from forearm.kernels.cuda import driver_api
@@ -30,12 +31,26 @@ __all__ = [
     "Driver",
     "DriverError",
     "Launcher",
+    "MemoryRange",
     "NoDevice",
     "OutOfDeviceMemory",
     "PinnedMemory",
     "driver",
 ]
+# CUpointer_attribute, CUmemorytype
+CONTEXT, MEMORY_TYPE, MANAGED, ORDINAL, START, SIZE = 1, 2, 8, 9, 11, 12
+ON_DEVICE = 2
 OLDEST = (9, 0)  # the first that assembles what ptx.py writes
+
+
+class MemoryRange(NamedTuple):
+    """What the driver knows of the memory at an address; `context` is 0 where it belongs to no single one."""
+
+    is_on_device: bool
+    device: int
+    context: int
+    start: int
+    size: int
 
 
 class Driver:
@@ -74,6 +89,29 @@ class Driver:
             if index not in self._devices:
                 self._devices[index] = Device(self.api, index)
             return self._devices[index]
+
+    def pointer(self, address: int) -> MemoryRange | None:
+        """The memory that an address lies in, None if the driver knows of none there."""
+        if self._asked(ctypes.c_int, MEMORY_TYPE, address) is None:
+            return None
+        kind, managed, index, context, start, size = (
+            self._asked(kind, number, address) or 0
+            for kind, number in (
+                (ctypes.c_int, MEMORY_TYPE),
+                (ctypes.c_int, MANAGED),
+                (ctypes.c_int, ORDINAL),
+                (ctypes.c_void_p, CONTEXT),
+                (ctypes.c_void_p, START),
+                (ctypes.c_size_t, SIZE),
+            )
+        )
+        return MemoryRange(kind == ON_DEVICE or bool(managed), index, context, start, size)
+
+    def _asked(self, kind: Any, number: int, address: int) -> int | None:
+        check_process()
+        made = kind()
+        code = self.api["cuPointerGetAttribute"](ctypes.byref(made), number, address)
+        return None if code else made.value
 
 
 @dataclass

@@ -43,7 +43,8 @@ class Fused:
     @property
     def counts(self) -> Counts:
         """Operations of one evaluation."""
-        return self._function.counts
+        counts: Counts = self._function.counts
+        return counts
 
     def __call__(
         self,

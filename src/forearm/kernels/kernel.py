@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -370,7 +370,7 @@ class Kernel:
         with making():
             from forearm.kernels.cuda.dispatch import run as run_on_device
 
-        return run_on_device
+        return partial(run_on_device, index=self._index)
 
     def _one(
         self,
@@ -425,7 +425,8 @@ class _CountsByName(Mapping[str, "Counts"]):
         self.kernel = kernel
 
     def __getitem__(self, name: str) -> Counts:
-        return self.kernel.compiled(name).counts
+        counts: Counts = self.kernel.compiled(name).counts
+        return counts
 
     def __iter__(self) -> Iterator[str]:
         from forearm.codegen.functions import FUNCTIONS

@@ -43,6 +43,7 @@ def device(fake: FakeLibrary) -> Device:
     return driver().device(0)
 
 
+@pytest.mark.slow
 def test_importing_forearm_does_not_touch_the_driver() -> None:
     code = (
         "import sys, forearm, forearm.kernels; assert not any('cuda' in name for name in sys.modules);"

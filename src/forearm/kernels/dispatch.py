@@ -54,7 +54,7 @@ def run(function: Compiled, given: tuple[ArrayLike, ...], call: Call) -> list[Ar
     batch = states[0].shape[:-1]
     workers = worker_count(batch[0] if batch else 1, call.threads, function.operations)
     if own:
-        states.append(_values(call.parameters, own, batch, dtype))
+        states.append(values_of(call.parameters, own, batch, dtype))
     else:
         refuse(call.parameters)
     asked = results_for([batch + slot.shape for slot in function.outputs], call.out, dtype)
@@ -90,7 +90,7 @@ def _piecewise(function: Compiled, given: tuple[ArrayLike, ...], call: Call, dty
     return copied(results, asked)
 
 
-def _values(
+def values_of(
     given: Parameters | None, own: Mapping[str, float], batch: tuple[int, ...], dtype: DType
 ) -> Array:
     """Values of the parameters: (P,), or (B, P) where any of them differs from state to state."""

@@ -1,0 +1,338 @@
+"""Rollouts as LLVM's text: the code of one arm's whole run, which a CPU writes for the lanes of its vectors
+and a GPU for each of its threads. Steps and the stages of a step are loops, states are values carried by
+them; nothing is kept in memory but what an arm is given and leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from forearm.codegen.functions import Traced
+from forearm.codegen.rollout_step import HELD, RolloutStep
+from forearm.codegen.simulation_step import STATES
+from forearm.kernels.ir import compute, module_text, result, unknown_of
+from forearm.kernels.llvm import IRFunction, Value, number
+from forearm.kernels.rollout_request import ROLLOUT
+from forearm.kernels.transpose import store_columns
+from forearm.kernels.vectors import Body, InMemory, Target
+
+# What a rollout is given, in this order: arrays; rows of arms, steps, steps between two records (0: only the
+# end is left) and between two answers of a controller; and how many numbers lie between rows, and steps.
+ARRAYS = ("q0", "qd0", "u", "parameters", "reference", "out_q", "out_qd")
+COUNTS = ("count", "steps", "every", "period")
+STRIDES = ("q0_row", "qd0_row", "u_row", "u_step", "p_row", "r_row", "r_step")
+
+
+@dataclass(frozen=True, eq=False)
+class RolloutProgram:
+    """What a rollout computes: steps of an arm, and the controller that drives it, if any: `law` makes
+    u (n,) of t, q, qd and `reference`.
+    """
+
+    step: RolloutStep
+    law: Traced | None = None
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The open ones, by name."""
+        return tuple(self.step.plant.parameters)
+
+    @property
+    def operations(self) -> int:
+        """About how many a step takes."""
+        region = self.step.accelerations.region
+        return len(self.step.method.c) * int(region.counts.operations)
+
+    @property
+    def reference(self) -> int:
+        """How many numbers the controller reads from its row."""
+        if self.law is None:
+            return 0
+        return sum(a.size for a in self.law.inputs if a.name == "reference")
+
+
+def rollout_arguments(target: Target) -> dict[str, str]:
+    """The arguments of the function, by name, with their types; `h` is the length of a step, s."""
+    whole = dict.fromkeys((*COUNTS, *STRIDES), "i64")
+    return dict.fromkeys(ARRAYS, "ptr") | whole | {"h": target.scalar}
+
+
+def batch_rollout_text(program: RolloutProgram, target: Target) -> str:
+    """The module for a CPU: `void batch_rollout(...)` with `rollout_arguments`.
+
+    States begin at q0 and qd0 and are left at out_q and out_qd, (count, steps / every + 1, n), or (count, n)
+    at the end alone where every is 0. Inputs lie at u + row u_row + step u_step; so does what a controller
+    reads at reference.
+    """
+    f = IRFunction(ROLLOUT, rollout_arguments(target))
+    given = dict(zip(rollout_arguments(target), f.arguments, strict=True))
+    rows = RolloutRows(program, Body(target, f=f), given)
+    with f.loop(0, given["count"], target.lanes) as at:
+        rows.write(at)
+    f.ret()
+    return module_text([f.text()], target)
+
+
+class RolloutRows:
+    """The code of the runs of as many rows as the target has lanes, from row `at` on, in the function of
+    `body`; `given` are the function's arguments by name.
+    """
+
+    def __init__(self, program: RolloutProgram, body: Body, given: Mapping[str, Value]) -> None:
+        self.program, self.step, self.body, self.given = program, program.step, body, given
+        self.f, self.target, self.n = body.f, body.target, program.step.n
+        if self.target.lanes > 1:
+            for name in ("u", "row"):
+                body.space(f"%lanes.{name}", self.n * self.target.lanes)
+
+    def write(self, at: Value) -> None:
+        """All of it."""
+        f, body, given = self.f, self.body, self.given
+        self.at, self.some = at, self._rows(at)
+        self.h = body.spread(given["h"])
+        q, qd = (self._gathered(name, self.n, f"{name}_row") for name in ("q0", "qd0"))
+        unknown = self._open_parameters()
+        unknown = unknown_of(body, [*q, *qd], unknown)
+        q, qd = ([body.op("fadd", x, unknown) for x in some] for some in (q, qd))
+        recording = f.compared("sgt", given["every"], 0)
+        every = given["every"]
+        records = f.chosen(recording, f.op("add", f.op("sdiv", given["steps"], self._one(every)), 1), 1)
+        self.records = records
+        start = self._vectors([*q, *qd, *self._held(qd)])
+        with f.when(recording):
+            self._record(start, 0)
+        driven = self._vectors([body.constant(0.0)] * self.n) if self.program.law else []
+        with f.when(f.compared("sgt", given["steps"], 0)) as end, f.inside():
+            with f.repeat(0, every, 1, *driven, *start) as turn:
+                k, left, place, *rest = turn.now
+                u, state = rest[: len(driven)], rest[len(driven) :]
+                u = self._inputs(k, u, state)
+                made = self._vectors(self._stepped(state, u))
+                after, left = f.op("add", k, 1), f.op("sub", left, 1)
+                is_due = f.compared("eq", left, 0)
+                with f.when(is_due):
+                    self._record(made, place)
+                left = f.chosen(is_due, every, left)
+                place = f.op("add", place, f.cast("zext", is_due, "i64"))
+                kept = self._vectors(u) if driven else []
+                turn.again(after, left, place, *kept, *made, where=f.compared("slt", after, given["steps"]))
+        last = [f.phi(end, x, y) for x, y in zip(start, made, strict=True)]
+        with f.unless(recording):
+            self._record(last, 0)
+
+    def _one(self, x: Value) -> Value:
+        """x, or 1 where it is 0."""
+        return self.f.chosen(self.f.compared("sgt", x, 0), x, 1)
+
+    def _rows(self, at: Value) -> Value | int:
+        """How many of the lanes have a row."""
+        f, lanes = self.f, self.target.lanes
+        if lanes == 1:
+            return 1
+        left = f.op("sub", self.given["count"], at)
+        return f.chosen(f.compared("sge", left, lanes), lanes, left)
+
+    def _gathered(self, name: str, size: int, row: str, moved: Value | None = None) -> list[str]:
+        """So many numbers of each row, one lane per row; lanes without a row have those of the first.
+
+        `moved` is how far a step's numbers lie behind those of the first.
+        """
+        f, body, scalar = self.f, self.body, self.target.scalar
+        pointers = []
+        for lane in range(self.target.lanes):
+            own = self.at
+            if lane:
+                own = f.chosen(f.compared("sgt", self.some, lane), f.op("add", self.at, lane), self.at)
+            place = f.op("mul", own, self.given[row])
+            place = place if moved is None else f.op("add", place, moved)
+            pointers.append(f.at(self.given[name], place, scalar))
+        return [body.joined([body.load(p, j, 1) for p in pointers], 1) for j in range(size)]
+
+    def _open_parameters(self) -> str | None:
+        """What the stages need of the open parameters alone, computed once; NaN where one is not known."""
+        self.known: dict[int, Any] = {}
+        self.columns: dict[str, str] = {}
+        names = self.program.parameters
+        if not names:
+            return None
+        columns = self._gathered("parameters", len(names), "p_row")
+        self.columns = dict(zip(names, columns, strict=True))
+        region = self.step.accelerations.region
+        self.known = {
+            place: self.columns[leaf] for place, leaf in region.graph.leaves.items() if leaf in self.columns
+        }
+        if self.step.whole is None:
+            wanted = list(region.results)
+            compute(self.body, region.graph, region.graph.known_before(wanted), self.known)
+        return unknown_of(self.body, columns)
+
+    def _held(self, qd: list[str]) -> list[str]:
+        """Directions of friction and whether joints are free, of those that friction can hold: at rest they
+        stand. Behind them the loads, which nothing is known of, where friction depends on them.
+        """
+        body, dry = self.body, self.step.dry
+        zero, one = body.constant(0.0), body.constant(1.0)
+        signs = [body.sign(qd[j]) for j in dry]
+        free = [body.chosen(body.compared("oeq", qd[j], zero), zero, one) for j in dry]
+        return [*signs, *free, *([zero] * (2 * self.step.plant.loads))]
+
+    def _named(self, state: Sequence[str]) -> dict[str, list[str]]:
+        """The carried values by the names of states, (n,) each; joints without dry friction are free."""
+        n, dry = self.n, self.step.dry
+        q, qd, rest = state[:n], state[n : 2 * n], state[2 * n :]
+        signs, free = [self.body.constant(0.0)] * n, [self.body.constant(1.0)] * n
+        for k, j in enumerate(dry):
+            signs[j], free[j] = rest[k], rest[len(dry) + k]
+        made = [list(q), list(qd), signs, free, list(rest[2 * len(dry) :])]
+        return dict(zip(STATES, made, strict=True))
+
+    def _carried(self, named: Mapping[str, Sequence[str]]) -> list[str]:
+        """The way back."""
+        held = [named[name][j] for name in HELD for j in self.step.dry]
+        return [*named["q"], *named["qd"], *held, *named["load_guess"]]
+
+    def _inputs(self, k: Value, before: Sequence[str], state: Sequence[str]) -> list[Any]:
+        """What drives a step: read, or what the controller answers at the first of its period."""
+        if self.program.law is not None:
+            return self._answered(k, before, state)
+        f, body, lanes, step = self.f, self.body, self.target.lanes, self.given["u_step"]
+
+        def read() -> list[str]:
+            u = self._gathered("u", self.n, "u_row", f.op("mul", k, step))
+            unknown = unknown_of(body, u)
+            return [body.op("fadd", x, unknown) for x in u]
+
+        if lanes == 1:
+            return read()
+        first = f.op("or", f.compared("eq", k, 0), f.compared("ne", step, 0))
+        with f.when(first):  # gathering rows takes long: what is held is gathered once
+            body.keep("%lanes.u", read())
+        return [InMemory("%lanes.u", j * lanes) for j in range(self.n)]
+
+    def _answered(self, k: Value, before: Sequence[str], state: Sequence[str]) -> list[Any]:
+        f, body, law, given = self.f, self.body, self.program.law, self.given
+        assert law is not None
+        asked = f.compared("eq", f.op("srem", k, given["period"]), 0)
+        with f.when(asked) as end, f.inside():
+            t = f.op("fmul", f.cast("sitofp", k, self.target.scalar), given["h"])
+            moved = f.op("mul", k, given["r_step"])
+            size = self.program.reference
+            reference = self._gathered("reference", size, "r_row", moved) if size else []
+            named = {"t": [body.spread(t)], "q": state[: self.n], "qd": state[self.n : 2 * self.n]}
+            u = self._computed(law, named | {"reference": reference})["u"]
+            unknown = unknown_of(body, u)
+            answer = self._vectors([body.op("fadd", x, unknown) for x in u])
+        return [f.phi(end, x, y) for x, y in zip(self._vectors(before), answer, strict=True)]
+
+    def _stepped(self, state: Sequence[str], u: list[Any]) -> list[str]:
+        """The state after a step."""
+        now, h = self._named(state), {"u": u, "h": [self.h]}
+        if self.step.whole is not None:
+            return self._carried(self._computed(self.step.whole, now | h))
+        if self.step.loosened is not None:
+            now |= self._computed(self.step.loosened, now | h)
+        begin = [*now["q"], *now["qd"]]
+        rates = self._stages(now, u)
+        made = [self.body.fma(self.h, x, y) for x, y in zip(rates, begin, strict=True)]
+        q, qd = made[: self.n], made[self.n :]
+        if self.step.stopped is None:
+            return made
+        change = [self.body.op("fmul", self.h, x) for x in rates[self.n :]]
+        moved = {"q_moved": q, "qd_moved": qd, "qd_change": change}
+        return self._carried(now | self._computed(self.step.stopped, now | h | moved))
+
+    def _stages(self, now: Mapping[str, list[str]], u: list[Any]) -> list[str]:
+        """The mean rates of q and qd over a step: a loop over one text of accelerations, which carries the
+        stage's state, the sums of rates for stages after the next, and the sums for the end.
+
+        A sum begins with -0, to which a product is added without any rounding.
+        """
+        f, body, method, n = self.f, self.body, self.step.method, self.n
+        stages, far = len(method.c), _farthest(method.a)
+        begin = [*now["q"], *now["qd"]]
+        none = [body.constant(-0.0)] * (2 * n)
+        with f.repeat(0, *self._vectors([*begin, *none * far])) as turn:
+            s, *carried = turn.now
+            at, *sums = (list(carried[k * 2 * n :][: 2 * n]) for k in range(far + 1))
+            rates = [*at[n:], *self._accelerations(at[:n], at[n:], now, u)]
+            total = self._added(s, method.b, rates, sums[-1])
+            reached = []
+            for d in range(1, far + 1):
+                column = [method.a[r + d][r] if r + d < stages else None for r in range(stages)]
+                reached.append(self._added(s, column, rates, sums[d - 1] if d < far else none))
+            following = [body.fma(self.h, x, y) for x, y in zip(reached[0], begin, strict=True)]
+            after = f.op("add", s, 1)
+            carried = [*following, *(x for some in reached[1:] for x in some), *total]
+            turn.again(after, *self._vectors(carried), where=f.compared("slt", after, stages))
+        return total
+
+    def _added(
+        self, s: Value, weights: Sequence[float | None], rates: list[str], sums: list[str]
+    ) -> list[str]:
+        """Sums with the rates of a stage times its weight; None is the weight of what nobody asks for."""
+        weight = self.body.spread(self._by_stage(s, weights))
+        return [self.body.fma(weight, rate, total) for rate, total in zip(rates, sums, strict=True)]
+
+    def _by_stage(self, s: Value, numbers: Sequence[float | None]) -> Value:
+        """The number of a stage, by comparing with where it changes."""
+        scalar = self.target.scalar
+        known = [x for x in numbers if x is not None]
+        last, *others = reversed([*known, *known[-1:] * (len(numbers) - len(known))])
+        made = Value(number(last, scalar), scalar)
+        for k, x in zip(range(len(others), 0, -1), others, strict=True):
+            if x != last:
+                made = self.f.chosen(self.f.compared("slt", s, k), Value(number(x, scalar), scalar), made)
+            last = x
+        return made
+
+    def _accelerations(
+        self, q: Sequence[str], qd: Sequence[str], now: Mapping[str, list[str]], u: list[Any]
+    ) -> list[str]:
+        function, body = self.step.accelerations, self.body
+        named = {"q": q, "qd": qd, "u": u, **{name: now[name] for name in HELD}}
+        values = dict(self.known)
+        for x, name in zip(function.region.inputs, function.names, strict=True):
+            if name not in self.columns:
+                values[x.node] = _entry(named, name)
+        results = list(function.region.results)
+        compute(body, function.region.graph, results, values)
+        return [result(body, e, values) for e in results]
+
+    def _computed(self, traced: Traced, named: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
+        """The results of a part of the step, from values by name."""
+        body, graph = self.body, traced.graph
+        values: dict[int, Any] = {}
+        for place, leaf in graph.leaves.items():
+            values[place] = self.columns[leaf] if leaf in self.columns else _entry(named, leaf)
+        compute(body, graph, traced.results, values)
+        return {name: [result(body, e, values) for e in some] for name, some in traced.results.items()}
+
+    def _record(self, state: Sequence[str], place: Value | int) -> None:
+        """Positions and velocities to their places in the rows of the record."""
+        f, body, n, lanes = self.f, self.body, self.n, self.target.lanes
+        for name, some in (("out_q", state[:n]), ("out_qd", state[n : 2 * n])):
+            first = f.op("add", f.op("mul", self.at, self.records), place)
+            to = f.at(self.given[name], first, self.target.scalar, n)
+            if lanes == 1:
+                store_columns(body, to, list(some))
+                continue
+            store_columns(body, "%lanes.row", list(some))
+            with f.loop(0, self.some if isinstance(self.some, Value) else lanes) as lane:
+                there = f.at(to, f.op("mul", lane, self.records), self.target.scalar, n)
+                f.call("copied", there, f.at("%lanes.row", lane, self.target.scalar, n), n, n)
+
+    def _vectors(self, values: Sequence[str]) -> list[Value]:
+        return [Value(x, self.target.vector) for x in values]
+
+
+def _entry(named: Mapping[str, Sequence[Any]], leaf: str) -> Any:
+    """A value by the name of its leaf, such as q[2]."""
+    name, _, index = leaf.partition("[")
+    return named[name][int(index[:-1])]
+
+
+def _farthest(a: Sequence[Sequence[float]]) -> int:
+    """How many stages later a rate is asked for last."""
+    return max((r - s for r, row in enumerate(a) for s, x in enumerate(row) if x), default=1)

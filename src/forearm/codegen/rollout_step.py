@@ -53,7 +53,7 @@ class RolloutStep:
         graph = Graph()
         self.plant.open_on(graph)
         given = {name: inputs(graph, name, self.n) for name in ("q", "qd", *HELD, "u")}
-        state = StepState(*(given[name] for name in STATES[:-1]), [])
+        state = StepState(given["q"], given["qd"], given[HELD[0]], given[HELD[1]], [])
         made = loosened(self.plant, self.method, state, given["u"])
         return _traced(graph, given, {name: getattr(made, name) for name in HELD})
 

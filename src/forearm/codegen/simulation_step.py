@@ -43,11 +43,10 @@ class NamedRegion:
         inputs = tuple(Expr(graph, place, False) for place in places)
         return NamedRegion(Region(graph, inputs, tuple(results)), tuple(graph.leaves[p] for p in places))
 
-    def __call__(self, opened: Mapping[str, Any] = {}, **given: Values) -> Values:  # noqa: B006
+    def __call__(self, opened: Mapping[str, Any] | None = None, **given: Values) -> Values:
         """Its results, with values of parameters by name; what it does not need is left out."""
-        values = {f"{name}[{j}]": x for name, some in given.items() for j, x in enumerate(some)} | dict(
-            opened
-        )
+        values = {f"{name}[{j}]": x for name, some in given.items() for j, x in enumerate(some)}
+        values |= opened or {}
         return list(called(self.region, [values[name] for name in self.names]))
 
 
@@ -189,7 +188,7 @@ def traced_requirement(plant: TracedPlant) -> Traced:
 def _alone(n: int, function: NamedRegion, names: tuple[str, ...]) -> Traced:
     graph = Graph()
     given = {name: inputs(graph, name, n) for name in names}
-    results = {"out": np.array(function(**given), dtype=object)}
+    results = {"out": np.array(function(None, **given), dtype=object)}
     return Traced(graph, results, *_arguments(given, {"out": n}))
 
 

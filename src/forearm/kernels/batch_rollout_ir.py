@@ -75,6 +75,17 @@ def batch_rollout_text(program: RolloutProgram, target: Target) -> str:
     return module_text([f.text()], target)
 
 
+def rollout_kernel_text(program: RolloutProgram, target: Target, threads: int) -> str:
+    """The same function as a kernel of a GPU, one thread per row in blocks of so many threads."""
+    f = IRFunction(ROLLOUT, rollout_arguments(target), on_device=True)
+    given = dict(zip(rollout_arguments(target), f.arguments, strict=True))
+    at = f.op("add", f.op("mul", f.block(), threads), f.thread())
+    with f.unless(f.compared("sge", at, given["count"])):
+        RolloutRows(program, Body(target, f=f), given).write(at)
+    f.ret()
+    return f.text()
+
+
 class RolloutRows:
     """The code of the runs of as many rows as the target has lanes, from row `at` on, in the function of
     `body`; `given` are the function's arguments by name.
@@ -104,20 +115,20 @@ class RolloutRows:
         with f.when(recording):
             self._record(start, 0)
         driven = self._vectors([body.constant(0.0)] * self.n) if self.program.law else []
-        with f.when(f.compared("sgt", given["steps"], 0)) as end, f.inside():
-            with f.repeat(0, every, 1, *driven, *start) as turn:
-                k, left, place, *rest = turn.now
-                u, state = rest[: len(driven)], rest[len(driven) :]
-                u = self._inputs(k, u, state)
-                made = self._vectors(self._stepped(state, u))
-                after, left = f.op("add", k, 1), f.op("sub", left, 1)
-                is_due = f.compared("eq", left, 0)
-                with f.when(is_due):
-                    self._record(made, place)
-                left = f.chosen(is_due, every, left)
-                place = f.op("add", place, f.cast("zext", is_due, "i64"))
-                kept = self._vectors(u) if driven else []
-                turn.again(after, left, place, *kept, *made, where=f.compared("slt", after, given["steps"]))
+        going = f.compared("sgt", given["steps"], 0)
+        with f.when(going) as end, f.inside(), f.repeat(0, every, 1, *driven, *start) as turn:
+            k, left, place, *rest = turn.now
+            u, state = rest[: len(driven)], rest[len(driven) :]
+            u = self._inputs(k, u, state)
+            made = self._vectors(self._stepped(state, u))
+            after, left = f.op("add", k, 1), f.op("sub", left, 1)
+            is_due = f.compared("eq", left, 0)
+            with f.when(is_due):
+                self._record(made, place)
+            left = f.chosen(is_due, every, left)
+            place = f.op("add", place, f.cast("zext", is_due, "i64"))
+            kept = self._vectors(u) if driven else []
+            turn.again(after, left, place, *kept, *made, where=f.compared("slt", after, given["steps"]))
         last = [f.phi(end, x, y) for x, y in zip(start, made, strict=True)]
         with f.unless(recording):
             self._record(last, 0)
@@ -264,12 +275,12 @@ class RolloutRows:
                 reached.append(self._added(s, column, rates, sums[d - 1] if d < far else none))
             following = [body.fma(self.h, x, y) for x, y in zip(reached[0], begin, strict=True)]
             after = f.op("add", s, 1)
-            carried = [*following, *(x for some in reached[1:] for x in some), *total]
-            turn.again(after, *self._vectors(carried), where=f.compared("slt", after, stages))
+            made = [*following, *(x for some in reached[1:] for x in some), *total]
+            turn.again(after, *self._vectors(made), where=f.compared("slt", after, stages))
         return total
 
     def _added(
-        self, s: Value, weights: Sequence[float | None], rates: list[str], sums: list[str]
+        self, s: Value, weights: Sequence[float | None], rates: Sequence[str], sums: Sequence[str]
     ) -> list[str]:
         """Sums with the rates of a stage times its weight; None is the weight of what nobody asks for."""
         weight = self.body.spread(self._by_stage(s, weights))

@@ -14,17 +14,16 @@ from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError, shorten
 from forearm.kernels import fastcall
 from forearm.kernels.arrays import Array, as_numbers, as_states, rows_of
-from forearm.kernels.batch_rollout import Rollout, simulate
 from forearm.kernels.compiled import Compiled, CompileRequest, Slot
 from forearm.kernels.cpu import HOST, chosen
 from forearm.kernels.dispatch import Call, Parameters, refuse, run
 from forearm.kernels.fused import Fused
 from forearm.kernels.locks import making
-from forearm.kernels.rollout_arguments import plan_of
 from forearm.kernels.thread_pool import WORTH
 from forearm.values import check_choice
 
 if TYPE_CHECKING:
+    from forearm.kernels.batch_rollout import Rollout
     from forearm.kernels.traced_controller import TracedController
     from forearm.symbols.counts import Counts
 
@@ -337,6 +336,10 @@ class Kernel:
             out: arrays for q and qd.
             threads, parameters: as in every method of `Kernel`.
         """
+        with making():
+            from forearm.kernels.batch_rollout import simulate
+            from forearm.kernels.rollout_arguments import plan_of
+
         plan = plan_of(steps, step, method, record)
         driving = {"torque": torque, "voltage": voltage, "controller": controller}
         return simulate(self, (q0, qd0), plan, driving, Call(self.parameters, out, threads, parameters))

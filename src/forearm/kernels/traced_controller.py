@@ -1,4 +1,4 @@
-"""Controllers inside rollouts: a law written over symbols, traced once, and compiled together with the arm."""
+"""Controllers inside rollouts: a law over symbols, traced once and compiled together with the arm."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _answer(given: Any, n: int) -> Any:
         made = []
     if len(made) != n or not all(isinstance(x, Expr | int | float | np.number) for x in made):
         raise InputError(
-            f"controller, law: expected {n} values of symbols and numbers, one per joint, got {shorten(given)}."
+            f"controller, law: expected {n} symbols or numbers, one per joint, got {shorten(given)}."
         )
     return _array([x if isinstance(x, Expr) else float(x) for x in made])
 

@@ -315,7 +315,9 @@ class RolloutRows:
         """The results of a part of the step, from values by name."""
         body, graph = self.body, traced.graph
         values: dict[int, Any] = {}
-        for place, leaf in graph.leaves.items():
+        for place in graph.needed(traced.results):
+            if (leaf := graph.leaves.get(place)) is None:
+                continue
             values[place] = self.columns[leaf] if leaf in self.columns else _entry(named, leaf)
         compute(body, graph, traced.results, values)
         return {name: [result(body, e, values) for e in some] for name, some in traced.results.items()}

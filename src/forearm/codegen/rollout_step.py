@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from forearm.codegen.differentiated import reverse_of
 from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
 from forearm.codegen.simulation_step import STATES, NamedRegion, TracedPlant, inputs
@@ -44,6 +45,18 @@ class RolloutStep:
     def accelerations(self) -> NamedRegion:
         """Those of one stage, from q, qd, u, friction_sign and is_free."""
         return self.plant.cold
+
+    @cached_property
+    def reversed_accelerations(self) -> Traced:
+        """g^T J of accelerations: `qdd_weight` in beside q, qd and u; gradients of these, and of open
+        parameters, out.
+        """
+        plant = self.plant  # traced anew, as differentiating adds to the graph
+        region = TracedPlant(plant.arm, plant.voltage, plant.parameters, plant.single).cold.region
+        given = tuple(Argument(name, (self.n,), "") for name in ("q", "qd", "u"))
+        results = {"qdd": np.array(region.results, dtype=object)}
+        traced = Traced(region.graph, results, given, (Argument("qdd", (self.n,), ""),))
+        return reverse_of(traced, tuple(plant.parameters))
 
     @cached_property
     def loosened(self) -> Traced | None:

@@ -17,6 +17,7 @@ from forearm.kernels.llvm import IRFunction, Value, number
 from forearm.kernels.rollout_request import ROLLOUT
 from forearm.kernels.transpose import store_columns
 from forearm.kernels.vectors import Body, InMemory, Target
+from forearm.symbols import Graph
 
 # What a rollout is given, in this order: arrays; rows of arms, steps, steps between two records (0: only the
 # end is left) and between two answers of a controller; and how many numbers lie between rows, and steps.
@@ -88,50 +89,77 @@ def rollout_kernel_text(program: RolloutProgram, target: Target, threads: int) -
 
 class RolloutRows:
     """The code of the runs of as many rows as the target has lanes, from row `at` on, in the function of
-    `body`; `given` are the function's arguments by name.
+    `body`; `given` are the function's arguments by name, `widest` says how many numbers it leaves at once.
     """
 
-    def __init__(self, program: RolloutProgram, body: Body, given: Mapping[str, Value]) -> None:
+    def __init__(
+        self, program: RolloutProgram, body: Body, given: Mapping[str, Value], widest: int = 0
+    ) -> None:
         self.program, self.step, self.body, self.given = program, program.step, body, given
         self.f, self.target, self.n = body.f, body.target, program.step.n
+        self.columns: dict[str, str] = {}  # open parameters by name,
+        self.known: dict[int, Any] = {}  # and what accelerations need of them
         if self.target.lanes > 1:
-            for name in ("u", "row"):
-                body.space(f"%lanes.{name}", self.n * self.target.lanes)
+            body.space("%lanes.u", self.n * self.target.lanes)
+            body.space("%lanes.row", max(self.n, widest) * self.target.lanes)
 
     def write(self, at: Value) -> None:
         """All of it."""
         f, body, given = self.f, self.body, self.given
-        self.at, self.some = at, self._rows(at)
-        self.h = body.spread(given["h"])
-        q, qd = (self._gathered(name, self.n, f"{name}_row") for name in ("q0", "qd0"))
-        unknown = self._open_parameters()
+        unknown = self.begin(at)
+        q, qd = (self.gathered(name, self.n, given[f"{name}_row"]) for name in ("q0", "qd0"))
         unknown = unknown_of(body, [*q, *qd], unknown)
         q, qd = ([body.op("fadd", x, unknown) for x in some] for some in (q, qd))
         recording = f.compared("sgt", given["every"], 0)
         every = given["every"]
         records = f.chosen(recording, f.op("add", f.op("sdiv", given["steps"], self._one(every)), 1), 1)
         self.records = records
-        start = self._vectors([*q, *qd, *self._held(qd)])
+        start = self.vectors([*q, *qd, *self._held(qd)])
         with f.when(recording):
             self._record(start, 0)
-        driven = self._vectors([body.constant(0.0)] * self.n) if self.program.law else []
+        driven = self.vectors([body.constant(0.0)] * self.n) if self.program.law else []
         going = f.compared("sgt", given["steps"], 0)
         with f.when(going) as end, f.inside(), f.repeat(0, every, 1, *driven, *start) as turn:
             k, left, place, *rest = turn.now
             u, state = rest[: len(driven)], rest[len(driven) :]
             u = self._inputs(k, u, state)
-            made = self._vectors(self._stepped(state, u))
+            made = self.vectors(self._stepped(state, u))
             after, left = f.op("add", k, 1), f.op("sub", left, 1)
             is_due = f.compared("eq", left, 0)
             with f.when(is_due):
                 self._record(made, place)
             left = f.chosen(is_due, every, left)
             place = f.op("add", place, f.cast("zext", is_due, "i64"))
-            kept = self._vectors(u) if driven else []
+            kept = self.vectors(u) if driven else []
             turn.again(after, left, place, *kept, *made, where=f.compared("slt", after, given["steps"]))
         last = [f.phi(end, x, y) for x, y in zip(start, made, strict=True)]
         with f.unless(recording):
             self._record(last, 0)
+
+    def begin(self, at: Value) -> str | None:
+        """What is needed of the rows before their states; NaN where an open parameter is not known."""
+        self.at, self.some = at, self._rows(at)
+        self.h = self.body.spread(self.given["h"])
+        self.columns, self.known = {}, {}
+        names = self.program.parameters
+        if not names:
+            return None
+        self.columns = dict(
+            zip(names, self.gathered("parameters", len(names), self.given["p_row"]), strict=True)
+        )
+        if self.step.whole is None:
+            region = self.step.accelerations.region
+            self.known = self.offline(region.graph, list(region.results))
+        return unknown_of(self.body, list(self.columns.values()))
+
+    def offline(self, graph: Graph, results: Any) -> dict[int, Any]:
+        """The open parameters on a graph, and what is computed of them alone: by itself, once."""
+        made: dict[int, Any] = {
+            place: self.columns[leaf] for place, leaf in graph.leaves.items() if leaf in self.columns
+        }
+        if made:
+            compute(self.body, graph, graph.known_before(results), made)
+        return made
 
     def _one(self, x: Value) -> Value:
         """x, or 1 where it is 0."""
@@ -145,10 +173,10 @@ class RolloutRows:
         left = f.op("sub", self.given["count"], at)
         return f.chosen(f.compared("sge", left, lanes), lanes, left)
 
-    def _gathered(self, name: str, size: int, row: str, moved: Value | None = None) -> list[str]:
+    def gathered(self, name: str, size: int, row: Value, moved: Value | None = None) -> list[str]:
         """So many numbers of each row, one lane per row; lanes without a row have those of the first.
 
-        `moved` is how far a step's numbers lie behind those of the first.
+        `row` is how far two rows are apart, `moved` how far a step's numbers lie behind those of the first.
         """
         f, body, scalar = self.f, self.body, self.target.scalar
         pointers = []
@@ -156,28 +184,10 @@ class RolloutRows:
             own = self.at
             if lane:
                 own = f.chosen(f.compared("sgt", self.some, lane), f.op("add", self.at, lane), self.at)
-            place = f.op("mul", own, self.given[row])
+            place = f.op("mul", own, row)
             place = place if moved is None else f.op("add", place, moved)
             pointers.append(f.at(self.given[name], place, scalar))
         return [body.joined([body.load(p, j, 1) for p in pointers], 1) for j in range(size)]
-
-    def _open_parameters(self) -> str | None:
-        """What the stages need of the open parameters alone, computed once; NaN where one is not known."""
-        self.known: dict[int, Any] = {}
-        self.columns: dict[str, str] = {}
-        names = self.program.parameters
-        if not names:
-            return None
-        columns = self._gathered("parameters", len(names), "p_row")
-        self.columns = dict(zip(names, columns, strict=True))
-        region = self.step.accelerations.region
-        self.known = {
-            place: self.columns[leaf] for place, leaf in region.graph.leaves.items() if leaf in self.columns
-        }
-        if self.step.whole is None:
-            wanted = list(region.results)
-            compute(self.body, region.graph, region.graph.known_before(wanted), self.known)
-        return unknown_of(self.body, columns)
 
     def _held(self, qd: list[str]) -> list[str]:
         """Directions of friction and whether joints are free, of those that friction can hold: at rest they
@@ -211,7 +221,7 @@ class RolloutRows:
         f, body, lanes, step = self.f, self.body, self.target.lanes, self.given["u_step"]
 
         def read() -> list[str]:
-            u = self._gathered("u", self.n, "u_row", f.op("mul", k, step))
+            u = self.gathered("u", self.n, self.given["u_row"], f.op("mul", k, step))
             unknown = unknown_of(body, u)
             return [body.op("fadd", x, unknown) for x in u]
 
@@ -230,12 +240,12 @@ class RolloutRows:
             t = f.op("fmul", f.cast("sitofp", k, self.target.scalar), given["h"])
             moved = f.op("mul", k, given["r_step"])
             size = self.program.reference
-            reference = self._gathered("reference", size, "r_row", moved) if size else []
+            reference = self.gathered("reference", size, given["r_row"], moved) if size else []
             named = {"t": [body.spread(t)], "q": state[: self.n], "qd": state[self.n : 2 * self.n]}
             u = self._computed(law, named | {"reference": reference})["u"]
             unknown = unknown_of(body, u)
-            answer = self._vectors([body.op("fadd", x, unknown) for x in u])
-        return [f.phi(end, x, y) for x, y in zip(self._vectors(before), answer, strict=True)]
+            answer = self.vectors([body.op("fadd", x, unknown) for x in u])
+        return [f.phi(end, x, y) for x, y in zip(self.vectors(before), answer, strict=True)]
 
     def _stepped(self, state: Sequence[str], u: list[Any]) -> list[str]:
         """The state after a step."""
@@ -245,7 +255,7 @@ class RolloutRows:
         if self.step.loosened is not None:
             now |= self._computed(self.step.loosened, now | h)
         begin = [*now["q"], *now["qd"]]
-        rates = self._stages(now, u)
+        rates = self.stages(now, u)
         made = [self.body.fma(self.h, x, y) for x, y in zip(rates, begin, strict=True)]
         q, qd = made[: self.n], made[self.n :]
         if self.step.stopped is None:
@@ -254,19 +264,22 @@ class RolloutRows:
         moved = {"q_moved": q, "qd_moved": qd, "qd_change": change}
         return self._carried(now | self._computed(self.step.stopped, now | h | moved))
 
-    def _stages(self, now: Mapping[str, list[str]], u: list[Any]) -> list[str]:
+    def stages(self, now: Mapping[str, Sequence[str]], u: Sequence[Any], keep: str = "") -> list[str]:
         """The mean rates of q and qd over a step: a loop over one text of accelerations, which carries the
         stage's state, the sums of rates for stages after the next, and the sums for the end.
 
-        A sum begins with -0, to which a product is added without any rounding.
+        A sum begins with -0, to which a product is added without any rounding. The states of the stages are
+        left in memory at `keep`, if given.
         """
         f, body, method, n = self.f, self.body, self.step.method, self.n
-        stages, far = len(method.c), _farthest(method.a)
+        stages, far = len(method.c), farthest(method.a)
         begin = [*now["q"], *now["qd"]]
         none = [body.constant(-0.0)] * (2 * n)
-        with f.repeat(0, *self._vectors([*begin, *none * far])) as turn:
+        with f.repeat(0, *self.vectors([*begin, *none * far])) as turn:
             s, *carried = turn.now
             at, *sums = (list(carried[k * 2 * n :][: 2 * n]) for k in range(far + 1))
+            if keep:
+                body.keep(f.at(keep, s, self.target.scalar, 2 * n * self.target.lanes), list(at))
             rates = [*at[n:], *self._accelerations(at[:n], at[n:], now, u)]
             total = self._added(s, method.b, rates, sums[-1])
             reached = []
@@ -276,17 +289,17 @@ class RolloutRows:
             following = [body.fma(self.h, x, y) for x, y in zip(reached[0], begin, strict=True)]
             after = f.op("add", s, 1)
             made = [*following, *(x for some in reached[1:] for x in some), *total]
-            turn.again(after, *self._vectors(made), where=f.compared("slt", after, stages))
+            turn.again(after, *self.vectors(made), where=f.compared("slt", after, stages))
         return total
 
     def _added(
         self, s: Value, weights: Sequence[float | None], rates: Sequence[str], sums: Sequence[str]
     ) -> list[str]:
         """Sums with the rates of a stage times its weight; None is the weight of what nobody asks for."""
-        weight = self.body.spread(self._by_stage(s, weights))
+        weight = self.body.spread(self.by_stage(s, weights))
         return [self.body.fma(weight, rate, total) for rate, total in zip(rates, sums, strict=True)]
 
-    def _by_stage(self, s: Value, numbers: Sequence[float | None]) -> Value:
+    def by_stage(self, s: Value, numbers: Sequence[float | None]) -> Value:
         """The number of a stage, by comparing with where it changes."""
         scalar = self.target.scalar
         known = [x for x in numbers if x is not None]
@@ -299,14 +312,14 @@ class RolloutRows:
         return made
 
     def _accelerations(
-        self, q: Sequence[str], qd: Sequence[str], now: Mapping[str, list[str]], u: list[Any]
+        self, q: Sequence[str], qd: Sequence[str], now: Mapping[str, Sequence[str]], u: Sequence[Any]
     ) -> list[str]:
         function, body = self.step.accelerations, self.body
         named = {"q": q, "qd": qd, "u": u, **{name: now[name] for name in HELD}}
         values = dict(self.known)
         for x, name in zip(function.region.inputs, function.names, strict=True):
             if name not in self.columns:
-                values[x.node] = _entry(named, name)
+                values[x.node] = entry_of(named, name)
         results = list(function.region.results)
         compute(body, function.region.graph, results, values)
         return [result(body, e, values) for e in results]
@@ -318,34 +331,41 @@ class RolloutRows:
         for place in graph.needed(traced.results):
             if (leaf := graph.leaves.get(place)) is None:
                 continue
-            values[place] = self.columns[leaf] if leaf in self.columns else _entry(named, leaf)
+            values[place] = self.columns[leaf] if leaf in self.columns else entry_of(named, leaf)
         compute(body, graph, traced.results, values)
         return {name: [result(body, e, values) for e in some] for name, some in traced.results.items()}
 
     def _record(self, state: Sequence[str], place: Value | int) -> None:
         """Positions and velocities to their places in the rows of the record."""
-        f, body, n, lanes = self.f, self.body, self.n, self.target.lanes
+        f, n = self.f, self.n
+        row, moved = f.op("mul", self.records, n), f.op("mul", f.op("add", 0, place), n)
         for name, some in (("out_q", state[:n]), ("out_qd", state[n : 2 * n])):
-            first = f.op("add", f.op("mul", self.at, self.records), place)
-            to = f.at(self.given[name], first, self.target.scalar, n)
-            if lanes == 1:
-                store_columns(body, to, list(some))
-                continue
-            store_columns(body, "%lanes.row", list(some))
-            with f.loop(0, self.some if isinstance(self.some, Value) else lanes) as lane:
-                there = f.at(to, f.op("mul", lane, self.records), self.target.scalar, n)
-                f.call("copied", there, f.at("%lanes.row", lane, self.target.scalar, n), n, n)
+            self.scattered(name, some, row, moved)
 
-    def _vectors(self, values: Sequence[str]) -> list[Value]:
+    def scattered(self, name: str, values: Sequence[str], row: Value, moved: Value | None = None) -> None:
+        """Numbers to each row, the way back from `gathered`."""
+        f, body, scalar, size = self.f, self.body, self.target.scalar, len(values)
+        place = f.op("mul", self.at, row)
+        to = f.at(self.given[name], place if moved is None else f.op("add", place, moved), scalar)
+        if not isinstance(self.some, Value):
+            store_columns(body, to, list(values))
+            return
+        store_columns(body, "%lanes.row", list(values))
+        with f.loop(0, self.some) as lane:
+            there = f.at(to, f.op("mul", lane, row), scalar)
+            f.call("copied", there, f.at("%lanes.row", lane, scalar, size), size, size)
+
+    def vectors(self, values: Sequence[str]) -> list[Value]:
+        """Values with their type."""
         return [Value(x, self.target.vector) for x in values]
 
 
-def _entry(named: Mapping[str, Sequence[Any]], leaf: str) -> Any:
+def entry_of(named: Mapping[str, Sequence[Any]], leaf: str) -> Any:
     """A value by the name of its leaf, such as q[2]."""
     name, _, index = leaf.partition("[")
     return named[name][int(index[:-1])]
 
 
-def _farthest(a: Sequence[Sequence[float]]) -> int:
+def farthest(a: Sequence[Sequence[float]]) -> int:
     """How many stages later a rate is asked for last."""
     return max((r - s for r, row in enumerate(a) for s, x in enumerate(row) if x), default=1)

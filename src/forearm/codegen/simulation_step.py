@@ -4,7 +4,7 @@ once and called at every stage.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -61,7 +61,7 @@ class TracedPlant:
         self, arm: Arm, voltage: bool, parameters: Mapping[str, float] | None = None, single: bool = False
     ) -> None:
         self.arm, self.voltage, self.parameters, self.single = arm, voltage, dict(parameters or {}), single
-        self.dry: Sequence[bool] = _held(arm, self.parameters)
+        self.dry: Sequence[bool] = held_by_friction(arm, self.parameters)
         self.loads = count_of_loads(arm)
         self.opened: dict[str, Any] = {}
 
@@ -201,7 +201,7 @@ def _arguments(
     )
 
 
-def _held(arm: Arm, parameters: Mapping[str, float]) -> list[bool]:
+def held_by_friction(arm: Arm, parameters: Iterable[str]) -> list[bool]:
     """For each freedom whether friction can hold it, as it is or with other figures for what is open."""
     made = held_freedoms(arm)
     for body in arm.moving.bodies:

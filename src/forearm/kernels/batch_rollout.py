@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, shorten
 from forearm.kernels.arrays import Array, DType, apart, as_numbers, copied, results_for
+from forearm.kernels.compiled import Native
 from forearm.kernels.dispatch import Call, Parameters, refuse, values_of
 from forearm.kernels.rollout_arguments import (
     RolloutPlan,
@@ -125,7 +126,7 @@ def request_of(
     if voltage:
         check_motors(owner.arm)
     names = tuple(owner.parameters)
-    return RolloutRequest(owner.arm, owner.dtype, names, owner.cpu, method, voltage, digest, law)
+    return RolloutRequest(owner.arm, owner.dtype, names, owner.cpu, method, voltage, digest=digest, law=law)
 
 
 def _run(
@@ -136,7 +137,7 @@ def _run(
     controller: TracedController | None,
     threads: int | None,
 ) -> None:
-    """The machine code, for some arms at a time: between them it can be interrupted."""
+    """The machine code on the arrays."""
     count, n = (given.batch[0] if given.batch else 1), given.q0.shape[-1]
     native = function.part("batch" if count > 1 else "single")
     size, nothing = given.q0.itemsize, np.empty(0, given.q0.dtype)
@@ -155,17 +156,32 @@ def _run(
     def called(*pointers_and_count: int) -> None:
         native.call(*pointers_and_count, *numbers)
 
-    work = function.operations * max(plan.steps, 1)
-    piece = max(LEAST_ROWS, AT_ONCE // max(plan.steps, 1))
+    run_rows(function, replace(native, call=called), arrays, strides, (count, plan.steps), threads)
+
+
+def run_rows(
+    function: CompiledRollout,
+    native: Native,
+    arrays: Sequence[Array],
+    strides: Sequence[int],
+    counts: tuple[int, int],
+    threads: int | None,
+) -> None:
+    """Machine code for so many arms and steps, some arms at a time: between them it can be interrupted.
+
+    `strides` are bytes from arm to arm of each array.
+    """
+    count, steps = counts[0], max(counts[1], 1)
+    piece = max(LEAST_ROWS, AT_ONCE // steps)
     for start in range(0, count, piece):
         some = min(piece, count - start)
-        here = [_behind(array, k * start, size) for array, k in zip(arrays, strides, strict=True)]
-        shared_rows(replace(native, call=called), here, strides, some, worker_count(some, threads, work))
+        here = [_behind(array, k * start) for array, k in zip(arrays, strides, strict=True)]
+        shared_rows(native, here, strides, some, worker_count(some, threads, function.operations * steps))
 
 
-def _behind(array: Array, step: int, size: int) -> Array:
+def _behind(array: Array, step: int) -> Array:
     """The array from a place on, so many bytes behind its first number."""
-    return array.reshape(-1)[step // size :] if step else array
+    return array.reshape(-1)[step // array.itemsize :] if step else array
 
 
 def _numbers(name: str, value: ArrayLike, n: int, dtype: DType) -> Array:

@@ -24,6 +24,7 @@ from forearm.values import check_choice
 
 if TYPE_CHECKING:
     from forearm.kernels.batch_rollout import Rollout
+    from forearm.kernels.rollout_gradient import RolloutGradient
     from forearm.kernels.traced_controller import TracedController
     from forearm.symbols.counts import Counts
 
@@ -343,6 +344,38 @@ class Kernel:
         plan = plan_of(steps, step, method, record)
         driving = {"torque": torque, "voltage": voltage, "controller": controller}
         return simulate(self, (q0, qd0), plan, driving, Call(self.parameters, out, threads, parameters))
+
+    def simulate_gradient(
+        self,
+        states: tuple[ArrayLike, ArrayLike],
+        weights: tuple[ArrayLike, ArrayLike],
+        *,
+        steps: int,
+        step: float,
+        record: int,
+        method: str = "rk4",
+        torque: ArrayLike | None = None,
+        voltage: ArrayLike | None = None,
+        threads: int | None = None,
+        parameters: Parameters | None = None,
+    ) -> RolloutGradient:
+        """Gradients of what `simulate` was given: of the sum of weights times the states that it left, in
+        reverse mode, without a Jacobian. For arms whose joints friction cannot hold.
+
+        Args:
+            states: q and qd as `simulate` leaves them with this `record`, (records, n) or (B, records, n).
+            weights: of q and qd: of those at the end, (n,) or (B, n), or of all that were kept.
+            record: steps between kept states, from which those between are computed again.
+            steps, step, method, torque, voltage, parameters: as `simulate` was given them.
+            threads: as in every method of `Kernel`.
+        """
+        with making():
+            from forearm.kernels.rollout_arguments import plan_of
+            from forearm.kernels.rollout_gradient import simulate_gradient
+
+        plan = plan_of(steps, step, method, record)
+        driving = {"torque": torque, "voltage": voltage}
+        return simulate_gradient(self, states, weights, plan, driving, threads, parameters)
 
     def fused(self, functions: Iterable[str]) -> Fused:
         """Several functions compiled as one, which shares what they share:

@@ -17,6 +17,7 @@ from forearm.codegen.differentiated import GRADIENT, PARAMETERS
 from forearm.kernels.batch_rollout_ir import RolloutProgram, RolloutRows, farthest
 from forearm.kernels.ir import compute, leaves_of, module_text, result
 from forearm.kernels.llvm import IRFunction, Value
+from forearm.kernels.rollout_request import ROLLOUT_GRADIENT
 from forearm.kernels.vectors import Body, Target
 
 # What the function is given, in this order. States are kept every `every` steps, `records` of each row;
@@ -28,7 +29,6 @@ ARRAYS = (
 )
 COUNTS = ("count", "steps", "every", "records")
 STRIDES = ("u_row", "u_step", "p_row", "by_record", "by_step")
-ROLLOUT_GRADIENT = "rollout_gradient"
 
 
 def gradient_arguments(target: Target) -> dict[str, str]:
@@ -157,10 +157,10 @@ class GradientRows:
             slopes = self._slopes(s, u, wanted[n:])
             rate = [body.op("fadd", x, y) for x, y in zip(wanted[:n], slopes["qd"], strict=True)]
             own = [*slopes["q"], *rate]
-            sums = [body.op("fadd", x, y) for x, y in zip(sums, own, strict=True)]
-            driven = [body.op("fadd", x, y) for x, y in zip(driven, slopes["u"], strict=True)]
             moved = [*own, *(x for some in before[:-1] for x in some)]
-            made = rows.vectors([*moved, *sums, *driven])
+            sums = rows.vectors([body.op("fadd", x, y) for x, y in zip(sums, own, strict=True)])
+            driven = rows.vectors([body.op("fadd", x, y) for x, y in zip(driven, slopes["u"], strict=True)])
+            made = [*rows.vectors(moved), *sums, *driven]
             turn.again(f.op("sub", s, 1), *made, where=f.compared("sgt", s, 0))
         with f.when(f.compared("ne", self.given["by_step"], 0)):
             whole = f.op("mul", self.given["steps"], n)

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from forearm.codegen.functions import Traced
     from forearm.kernels.batch_rollout_ir import RolloutProgram
 
-ROLLOUT = "batch_rollout"  # the function's name in its object
-POINTERS, WHOLE = 7, 11  # its arguments: arrays, whole numbers, and the length of a step
+# The functions' names in their objects, and how many arrays and whole numbers they are given; the length of
+# a step comes last.
+ROLLOUT, ROLLOUT_GRADIENT = "batch_rollout", "rollout_gradient"
+ARGUMENTS = {ROLLOUT: (7, 11), ROLLOUT_GRADIENT: (11, 9)}
 MOST_KEPT = 32  # rollouts of a process
 
 
@@ -34,13 +36,14 @@ class RolloutRequest:
     cpu: str
     method: str
     voltage: bool
+    function: str = ROLLOUT
     digest: str = ""
     law: Traced | None = field(default=None, compare=False)
 
     @property
     def key(self) -> tuple[object, ...]:
         """All that decides what the code computes."""
-        chosen = self.parameters, self.method, self.voltage, self.digest
+        chosen = self.parameters, self.method, self.voltage, self.function, self.digest
         return "batch rollouts", self.arm, self.dtype, *chosen
 
     def program(self) -> RolloutProgram:
@@ -79,13 +82,15 @@ class CompiledRollout:
             from forearm.kernels.batch_rollout_ir import batch_rollout_text
             from forearm.kernels.llvm import stack_of
             from forearm.kernels.native import host, object_code
+            from forearm.kernels.rollout_gradient_ir import rollout_gradient_text
 
             program = self._program
             target = host(request.dtype, 1 if part == "single" else None, request.cpu)
-            text = batch_rollout_text(program, target)
+            write = batch_rollout_text if request.function == ROLLOUT else rollout_gradient_text
+            text = write(program, target)
             about = {
                 "arm": request.arm.name,
-                "functions": ["simulate"],
+                "functions": [request.function],
                 "dtype": request.dtype,
                 "part": part,
                 "stack": stack_of(text),
@@ -95,14 +100,15 @@ class CompiledRollout:
 
         def place(about: About, memory: Loaded) -> Native:
             number = ctypes.c_double if request.dtype == "float64" else ctypes.c_float
-            kinds = [ctypes.c_void_p] * POINTERS + [ctypes.c_int64] * WHOLE + [number]
-            call = function_of(memory, ROLLOUT, *kinds)
+            pointers, whole = ARGUMENTS[request.function]
+            kinds = [ctypes.c_void_p] * pointers + [ctypes.c_int64] * whole + [number]
+            call = function_of(memory, request.function, *kinds)
             self.operations = int(about["operations"])
-            native = Native(call, memory.addresses[ROLLOUT], stack=int(about["stack"]))
+            native = Native(call, memory.addresses[request.function], stack=int(about["stack"]))
             return self._parts.setdefault(part, native)
 
         known = partial(self._parts.get, part)
-        return kept_or_made((request.key, part), [ROLLOUT], make, place, known, request.cpu)
+        return kept_or_made((request.key, part), [request.function], make, place, known, request.cpu)
 
 
 @lru_cache(maxsize=MOST_KEPT)

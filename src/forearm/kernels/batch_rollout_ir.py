@@ -29,7 +29,7 @@ STRIDES = ("q0_row", "qd0_row", "u_row", "u_step", "p_row", "r_row", "r_step")
 @dataclass(frozen=True, eq=False)
 class RolloutProgram:
     """What a rollout computes: steps of an arm, and the controller that drives it, if any: `law` makes
-    u (n,) of t, q, qd and `reference`.
+    u (n,), and the next `state` if it has one, of t, q, qd, `reference` and `state`.
     """
 
     step: RolloutStep
@@ -49,9 +49,15 @@ class RolloutProgram:
     @property
     def reference(self) -> int:
         """How many numbers the controller reads from its row."""
-        if self.law is None:
-            return 0
-        return sum(a.size for a in self.law.inputs if a.name == "reference")
+        return self._size("reference")
+
+    @property
+    def state(self) -> int:
+        """How many numbers the controller keeps between two answers; 0 at the start."""
+        return self._size("state")
+
+    def _size(self, name: str) -> int:
+        return 0 if self.law is None else sum(a.size for a in self.law.inputs if a.name == name)
 
 
 def rollout_arguments(target: Target) -> dict[str, str]:
@@ -117,12 +123,15 @@ class RolloutRows:
         start = self.vectors([*q, *qd, *self._held(qd)])
         with f.when(recording):
             self._record(start, 0)
-        driven = self.vectors([body.constant(0.0)] * self.n) if self.program.law else []
+        kept = self.n + self.program.state if self.program.law else 0
+        driven = self.vectors([body.constant(0.0)] * kept)
         going = f.compared("sgt", given["steps"], 0)
         with f.when(going) as end, f.inside(), f.repeat(0, every, 1, *driven, *start) as turn:
             k, left, place, *rest = turn.now
-            u, state = rest[: len(driven)], rest[len(driven) :]
-            u = self._inputs(k, u, state)
+            answer, state = rest[:kept], rest[kept:]
+            if kept:
+                answer = self._answered(k, answer, state)
+            u = answer[: self.n] if kept else self._inputs(k)
             made = self.vectors(self._stepped(state, u))
             after, left = f.op("add", k, 1), f.op("sub", left, 1)
             is_due = f.compared("eq", left, 0)
@@ -130,8 +139,7 @@ class RolloutRows:
                 self._record(made, place)
             left = f.chosen(is_due, every, left)
             place = f.op("add", place, f.cast("zext", is_due, "i64"))
-            kept = self.vectors(u) if driven else []
-            turn.again(after, left, place, *kept, *made, where=f.compared("slt", after, given["steps"]))
+            turn.again(after, left, place, *answer, *made, where=f.compared("slt", after, given["steps"]))
         last = [f.phi(end, x, y) for x, y in zip(start, made, strict=True)]
         with f.unless(recording):
             self._record(last, 0)
@@ -214,10 +222,8 @@ class RolloutRows:
         held = [named[name][j] for name in HELD for j in self.step.dry]
         return [*named["q"], *named["qd"], *held, *named["load_guess"]]
 
-    def _inputs(self, k: Value, before: Sequence[str], state: Sequence[str]) -> list[Any]:
-        """What drives a step: read, or what the controller answers at the first of its period."""
-        if self.program.law is not None:
-            return self._answered(k, before, state)
+    def _inputs(self, k: Value) -> list[Any]:
+        """What drives a step."""
         f, body, lanes, step = self.f, self.body, self.target.lanes, self.given["u_step"]
 
         def read() -> list[str]:
@@ -232,8 +238,9 @@ class RolloutRows:
             body.keep("%lanes.u", read())
         return [InMemory("%lanes.u", j * lanes) for j in range(self.n)]
 
-    def _answered(self, k: Value, before: Sequence[str], state: Sequence[str]) -> list[Any]:
-        f, body, law, given = self.f, self.body, self.program.law, self.given
+    def _answered(self, k: Value, before: Sequence[Value], state: Sequence[Value]) -> list[Value]:
+        """What the controller answers, and keeps, at the first step of its period; held until the next."""
+        f, body, law, given, n = self.f, self.body, self.program.law, self.given, self.n
         assert law is not None
         asked = f.compared("eq", f.op("srem", k, given["period"]), 0)
         with f.when(asked) as end, f.inside():
@@ -241,11 +248,12 @@ class RolloutRows:
             moved = f.op("mul", k, given["r_step"])
             size = self.program.reference
             reference = self.gathered("reference", size, given["r_row"], moved) if size else []
-            named = {"t": [body.spread(t)], "q": state[: self.n], "qd": state[self.n : 2 * self.n]}
-            u = self._computed(law, named | {"reference": reference})["u"]
-            unknown = unknown_of(body, u)
-            answer = self.vectors([body.op("fadd", x, unknown) for x in u])
-        return [f.phi(end, x, y) for x, y in zip(self.vectors(before), answer, strict=True)]
+            named = {"t": [body.spread(t)], "q": state[:n], "qd": state[n : 2 * n], "state": before[n:]}
+            made = self._computed(law, named | {"reference": reference})
+            unknown = unknown_of(body, made["u"])
+            u = [body.op("fadd", x, unknown) for x in made["u"]]
+            answer = self.vectors([*u, *made.get("state_next", [])])
+        return [f.phi(end, x, y) for x, y in zip(before, answer, strict=True)]
 
     def _stepped(self, state: Sequence[str], u: list[Any]) -> list[str]:
         """The state after a step."""

@@ -127,7 +127,6 @@ def _refuse_sticking(arm: Arm, parameters: tuple[str, ...]) -> None:
     ]
     if held or depends_on_load(arm):
         raise InputError(
-            f"simulate_gradient: friction can hold {', '.join(held) or 'joints'} of {arm.name!r}, and "
-            "a motion"
-            "that sticks has no gradient. Take arm.rigid(), or friction that is viscous alone."
+            f"simulate_gradient: friction can hold {', '.join(held) or 'joints'} of {arm.name!r}, and a "
+            "motion that sticks has no gradient. Take arm.rigid(), or friction that is viscous alone."
         )

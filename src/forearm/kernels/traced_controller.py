@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from forearm.codegen.tracing import Tracing
 
 OUTPUTS = ("torque", "voltage")
-TAKEN = "(t, q, qd), (t, q, qd, reference) or (t, q, qd, reference, model)"
+TAKEN = "(t, q, qd), and if it takes more of (t, q, qd, reference, model, state)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,13 +34,15 @@ class TracedController:
     to are constants of the code; what changes from call to call belongs into the `reference`.
 
     Args:
-        law: function of (t, q, qd), (t, q, qd, reference) or (t, q, qd, reference, model): t in s, q, qd (n,)
-            and reference (m,) arrays of symbols; `model` is the arm's `SymbolicModel`.
+        law: function of (t, q, qd), and if it takes more of (t, q, qd, reference, model, state): t in s, q
+            and qd (n,), reference (m,) and state arrays of symbols; `model` is the arm's `SymbolicModel`. It
+            gives (n,), or a pair of that and the next state.
         reference: numbers that the law reads, (m,), (B, m) for each arm, (steps, m) for each step, or
             (B, steps, m); None: none.
         period: steps between two answers, which are held.
         output: "torque" or "voltage", what the law answers.
         arm: the arm that the law believes in; None: the arm itself.
+        state: how many numbers the law keeps between two answers, all 0 at the start.
     """
 
     law: Callable[..., Sequence[Any]]
@@ -48,6 +50,7 @@ class TracedController:
     period: int = 1
     output: str = "torque"
     arm: Arm | None = None
+    state: int = 0
     _traced: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -55,6 +58,7 @@ class TracedController:
             raise InputError(f"controller, law: expected a function of {TAKEN}, got {shorten(self.law)}.")
         check_choice(self.output, OUTPUTS, "controller, output")
         check_whole(self.period, "controller, period", 1)
+        check_whole(self.state, "controller, state", 0)
 
     def traced(self, arm: Arm, size: int) -> tuple[Traced, str]:
         """The law on the graph for an arm and a reference of this size, and the digest of what it computes;
@@ -71,7 +75,7 @@ class SymbolicModel:
     """What a law may ask of the arm that it believes in, over the symbols that it was given, (n,) each."""
 
     def __init__(self, tracing: Tracing) -> None:
-        self._tracing = tracing
+        self.tracing = tracing
 
     def inverse_dynamics(self, q: Any, qd: Any, qdd: Any) -> Any:
         """Torques (n,) of a motion, drives included."""
@@ -94,8 +98,8 @@ class SymbolicModel:
         return self._at(q).hand_jacobian()
 
     def _at(self, q: Any) -> Tracing:
-        self._tracing.q = list(q)
-        return self._tracing
+        self.tracing.q = list(q)
+        return self.tracing
 
 
 def as_controller(given: object) -> TracedController:
@@ -118,17 +122,29 @@ def _trace(controller: TracedController, arm: Arm, size: int) -> tuple[Traced, s
     from forearm.symbols.content import content
 
     n, tracing = arm.n, Tracing(controller.arm or arm, {})
-    graph = tracing.graph
-    q, qd = _array(tracing.q), _array(tracing.qd)
-    reference = _array([graph.input(f"reference[{k}]") for k in range(size)])
-    taken = (graph.input("t[0]"), q, qd, reference, SymbolicModel(tracing))[: _count(controller.law)]
-    u = _answer(controller.law(*taken), n)
-    sizes = {"t": 1, "q": n, "qd": n, "reference": size}
-    graph, results = refined(graph, {"u": u})
+    graph, sizes = tracing.graph, {"t": 1, "q": n, "qd": n, "reference": size, "state": controller.state}
+    t, reference, state = (
+        _array([graph.input(f"{name}[{k}]") for k in range(sizes[name])])
+        for name in ("t", "reference", "state")
+    )
+    given = t[0], _array(tracing.q), _array(tracing.qd), reference, SymbolicModel(tracing), state
+    answer = controller.law(*given[: _count(controller.law)])
+    if controller.state:
+        if not isinstance(answer, tuple) or len(answer) != 2:
+            raise InputError(
+                f"controller, law: with state={controller.state} expected a pair, what drives the arm and the "
+                f"next state, got {shorten(answer)}."
+            )
+        made = {"u": _answer(answer[0], n), "state_next": _answer(answer[1], controller.state)}
+    else:
+        made = {"u": _answer(answer, n)}
+    graph, results = refined(graph, made)
     inputs = tuple(Argument(name, (k,), "") for name, k in sizes.items())
-    made = Traced(graph, results, inputs, (Argument("u", (n,), ""),))
-    told_of = told([content(graph, {"u": list(results["u"])}), size])
-    return made, hashlib.sha256(repr(told_of).encode()).hexdigest()
+    outputs = tuple(Argument(name, (len(some),), "") for name, some in results.items())
+    told_of = told(
+        [content(graph, {name: list(some) for name, some in results.items()}), list(sizes.items())]
+    )
+    return Traced(graph, results, inputs, outputs), hashlib.sha256(repr(told_of).encode()).hexdigest()
 
 
 def _answer(given: Any, n: int) -> Any:
@@ -140,19 +156,17 @@ def _answer(given: Any, n: int) -> Any:
     except TypeError:
         made = []
     if len(made) != n or not all(isinstance(x, Expr | int | float | np.number) for x in made):
-        raise InputError(
-            f"controller, law: expected {n} symbols or numbers, one per joint, got {shorten(given)}."
-        )
+        raise InputError(f"controller, law: expected {n} symbols or numbers, got {shorten(given)}.")
     return _array([x if isinstance(x, Expr) else float(x) for x in made])
 
 
 def _count(law: Callable[..., Any]) -> int:
-    """How many arguments a law takes, 3 to 5."""
+    """How many arguments a law takes, 3 to 6."""
     try:
         signature = inspect.signature(law)
     except (TypeError, ValueError):
         return 3
-    for count in (5, 4, 3):
+    for count in (6, 5, 4, 3):
         try:
             signature.bind(*range(count))
         except TypeError:

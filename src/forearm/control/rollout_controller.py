@@ -61,7 +61,7 @@ def rollout_controller(
         tau = formula.torques(x, TracedModel(model.tracing))
         return (tau, state_next(x)) if keeps else tau
 
-    reference = _reference(arm, {"q": q, "qd": qd, "qdd": qdd}, period)
+    reference = _reference(arm, q, {"qd": qd, "qdd": qdd}, period)
     believed = arm if friction and not law.startswith("p") else without_friction(arm)
     return TracedController(answer, reference, period, arm=believed, state=n if keeps else 0)
 
@@ -75,17 +75,16 @@ def _gains(arm: Arm, law: str, bandwidth: float) -> Gains:
     return joint_gains(arm, bandwidth, None, integral=law.startswith("pid"))
 
 
-def _reference(arm: Arm, wanted: dict[str, ArrayLike | None], period: int) -> Floats:
+def _reference(arm: Arm, posture: ArrayLike, rates: dict[str, ArrayLike | None], period: int) -> Floats:
     """Rows of what is wanted, and of the velocity wanted at the next sample."""
-    q = as_floats(wanted["q"], "rollout_controller, q")
+    q = as_floats(posture, "rollout_controller, q")
     if q.ndim not in (1, 2, 3) or q.shape[-1] != arm.n:
         raise InputError(
             f"rollout_controller, q: {arm.name!r} has {arm.n} joints, expected shape ({arm.n},), "
             f"(B, {arm.n}) or (B, steps, {arm.n}), got {q.shape}."
         )
     rows = [q]
-    for name in ("qd", "qdd"):
-        given = wanted[name]
+    for name, given in rates.items():
         rows.append(np.zeros_like(q) if given is None else as_floats(given, f"rollout_controller, {name}"))
         if rows[-1].shape != q.shape:
             raise InputError(

@@ -132,8 +132,8 @@ def _trace(controller: TracedController, arm: Arm, size: int) -> tuple[Traced, s
     if controller.state:
         if not isinstance(answer, tuple) or len(answer) != 2:
             raise InputError(
-                f"controller, law: with state={controller.state} expected a pair, what drives the arm and the "
-                f"next state, got {shorten(answer)}."
+                f"controller, law: with state={controller.state} expected a pair, what drives the arm and "
+                f"the next state, got {shorten(answer)}."
             )
         made = {"u": _answer(answer[0], n), "state_next": _answer(answer[1], controller.state)}
     else:

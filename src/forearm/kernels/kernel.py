@@ -24,6 +24,9 @@ from forearm.kernels.thread_pool import WORTH
 from forearm.values import check_choice
 
 if TYPE_CHECKING:
+    from forearm.kernels.batch_rollout import Rollout
+    from forearm.kernels.rollout_gradient import RolloutGradient
+    from forearm.kernels.traced_controller import TracedController
     from forearm.symbols.counts import Counts
 
 DTYPES = ("float64", "float32")
@@ -329,6 +332,79 @@ class Kernel:
         M[~np.isfinite(np.stack(states)).all(axis=(0, -1))] = np.nan
         by_q, by_qd = inverse_derivatives(self.arm, self._rigid, [v.reshape(-1, n) for v in states], threads)
         return by_q.reshape(M.shape), by_qd.reshape(M.shape), M
+
+    def simulate(
+        self,
+        q0: ArrayLike,
+        qd0: ArrayLike,
+        *,
+        steps: int,
+        step: float,
+        method: str = "rk4",
+        torque: ArrayLike | None = None,
+        voltage: ArrayLike | None = None,
+        controller: TracedController | Callable[..., Any] | None = None,
+        record: int | None = None,
+        out: tuple[Array, Array] | None = None,
+        threads: int | None = None,
+        parameters: Parameters | None = None,
+    ) -> Rollout:
+        """Where many arms go, each from its own state, in one call: fixed steps as `fa.simulate` takes them,
+        with friction, joints that stick, motors and gears.
+
+        One of torque, voltage and controller drives the arms; without them torques are zero.
+
+        Args:
+            q0, qd0: joint coordinates and velocities at the start, (n,) or (B, n).
+            steps: how many steps are made.
+            step: length of a step, s.
+            method: "rk3", "rk4" or "gill".
+            torque, voltage: N m (N), or V: (n,) or (B, n) held, (steps, n) or (B, steps, n) held over each
+                step.
+            controller: a law over symbols, or a `TracedController` with a reference, a period or voltages.
+            record: steps between states that are kept; None: only the last is.
+            out: arrays for q and qd.
+            threads, parameters: as in every method of `Kernel`.
+        """
+        with making():
+            from forearm.kernels.batch_rollout import simulate
+            from forearm.kernels.rollout_arguments import plan_of
+
+        plan = plan_of(steps, step, method, record)
+        driving = {"torque": torque, "voltage": voltage, "controller": controller}
+        return simulate(self, (q0, qd0), plan, driving, Call(self.parameters, out, threads, parameters))
+
+    def simulate_gradient(
+        self,
+        states: tuple[ArrayLike, ArrayLike],
+        weights: tuple[ArrayLike, ArrayLike],
+        *,
+        steps: int,
+        step: float,
+        record: int,
+        method: str = "rk4",
+        torque: ArrayLike | None = None,
+        voltage: ArrayLike | None = None,
+        threads: int | None = None,
+        parameters: Parameters | None = None,
+    ) -> RolloutGradient:
+        """Gradients of what `simulate` was given: of the sum of weights times the states that it left, in
+        reverse mode, without a Jacobian. For arms whose joints friction cannot hold.
+
+        Args:
+            states: q and qd as `simulate` leaves them with this `record`, (records, n) or (B, records, n).
+            weights: of q and qd: of those at the end, (n,) or (B, n), or of all that were kept.
+            record: steps between kept states, from which those between are computed again.
+            steps, step, method, torque, voltage, parameters: as `simulate` was given them.
+            threads: as in every method of `Kernel`.
+        """
+        with making():
+            from forearm.kernels.rollout_arguments import plan_of
+            from forearm.kernels.rollout_gradient import simulate_gradient
+
+        plan = plan_of(steps, step, method, record)
+        driving = {"torque": torque, "voltage": voltage}
+        return simulate_gradient(self, states, weights, plan, driving, threads, parameters)
 
     def fused(self, functions: Iterable[str]) -> Fused:
         """Several functions compiled as one, which shares what they share:

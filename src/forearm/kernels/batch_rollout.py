@@ -75,9 +75,9 @@ def simulate(
     what = check_driving(driving)
     controller = as_controller(driving[what]) if what == "controller" else None
     given = arrays_of(owner, states, plan, (what, driving[what]), controller, call.parameters)
-    request = request_of(owner, plan.method, what, controller, given)
+    request = request_of(owner, plan.method, what, controller, given.drive.shape[-1])
     dtype = np.dtype(owner.dtype)
-    asked = results_for([plan.result(given.batch, owner.arm.n)] * 2, _pair(call.out), dtype)
+    asked = results_for([plan.result(given.batch, owner.arm.n)] * 2, pair_of(call.out), dtype)
     inputs = [given.q0, given.qd0, given.drive, given.parameters]
     results = [apart(array, inputs) for array in asked]
     _run(rollout_of(request), given, results, plan, controller, call.threads)
@@ -116,13 +116,13 @@ def arrays_of(
 
 
 def request_of(
-    owner: RolloutOwner, method: str, what: str, controller: TracedController | None, given: RolloutArrays
+    owner: RolloutOwner, method: str, what: str, controller: TracedController | None, width: int
 ) -> RolloutRequest:
-    """What must be compiled."""
+    """What must be compiled; a controller's reference has rows of so many numbers."""
     voltage, law, digest = what == "voltage", None, ""
     if controller is not None:
         voltage = controller.output == "voltage"
-        law, digest = controller.traced(owner.arm, given.drive.shape[-1])
+        law, digest = controller.traced(owner.arm, width)
     if voltage:
         check_motors(owner.arm)
     names = tuple(owner.parameters)
@@ -196,7 +196,8 @@ def _parameter_shapes(parameters: Parameters | None) -> list[tuple[str, tuple[in
     return [] if parameters is None else [("parameters", np.shape(parameters), 2)]
 
 
-def _pair(out: Sequence[Array] | None) -> Sequence[Array] | None:
+def pair_of(out: Sequence[Array] | None) -> Sequence[Array] | None:
+    """The arrays for q and qd, if any."""
     if out is not None and (not isinstance(out, tuple | list) or len(out) != 2):
         raise InputError(f"out: expected a pair of arrays (q, qd), got {shorten(out)}.")
     return out

@@ -372,7 +372,13 @@ class Kernel:
 
         plan = plan_of(steps, step, method, record)
         driving = {"torque": torque, "voltage": voltage, "controller": controller}
-        return simulate(self, (q0, qd0), plan, driving, Call(self.parameters, out, threads, parameters))
+        call = Call(self.parameters, out, threads, parameters)
+        if self.device == CPU:
+            return simulate(self, (q0, qd0), plan, driving, call)
+        with making():
+            from forearm.kernels.cuda.device_rollout import simulate as simulate_on_device
+
+        return simulate_on_device(self, (q0, qd0), plan, driving, call, self._index)
 
     def simulate_gradient(
         self,

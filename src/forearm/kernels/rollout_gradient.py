@@ -57,7 +57,7 @@ def simulate_gradient(
     made = [np.empty((count, n), dtype), np.empty((count, n), dtype), np.empty((count, *steps, n), dtype)]
     slopes = np.empty((count, len(owner.parameters)), dtype)
     scratch = np.empty((count, plan.record, 2 * n), dtype)
-    request = replace(request_of(owner, plan.method, what, None, given), function=ROLLOUT_GRADIENT)
+    request = replace(request_of(owner, plan.method, what, None, n), function=ROLLOUT_GRADIENT)
     function = rollout_of(request)
     arrays = [q, qd, given.drive, given.parameters, x, y, scratch, *made, slopes]
     row, step = given.drive_strides

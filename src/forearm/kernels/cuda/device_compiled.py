@@ -132,5 +132,4 @@ def kept_or_assembled(parts: tuple[object, ...], make: Make, device: Device) -> 
 def _placed(device: Device, about: About, code: bytes) -> LoadedKernel:
     threads, shared = int(about["threads"]), int(about["shared"])
     kernel = device.loaded(code).function(ENTRY, shared)
-    arguments = len(about["inputs"]) + len(about["outputs"])
-    return LoadedKernel(kernel, threads, shared, kernel.launcher(threads, shared, arguments))
+    return LoadedKernel(kernel, threads, shared, kernel.launcher(threads, shared, int(about["arguments"])))

@@ -77,6 +77,7 @@ def about(
         "inputs": [(a.name, a.shape) for a in inputs],
         "outputs": [(a.name, a.shape) for a in outputs],
         "counts": vars(counts),
+        "arguments": len(inputs) + len(outputs),
         "threads": launch.threads,
         "shared": launch.shared(rows, outputs, size),
     }

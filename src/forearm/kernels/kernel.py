@@ -479,6 +479,10 @@ class Kernel:
         """The function by name; where batches are small Python calls the machine code itself from now on."""
         function = self._made.get((name,)) or self.compiled(name)
         if self.device != CPU:
+            if name not in self.__dict__ and not self.parameters:
+                from forearm.kernels.cuda.short_call import direct_method
+
+                setattr(self, name, direct_method(function, getattr(type(self), name).__get__(self)))
             return function
         # Whoever has large batches need not wait for the code of one state.
         if name not in self.__dict__ and not self.parameters and rows_of(given[0]) < WORTH:

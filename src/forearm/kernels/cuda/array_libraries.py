@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -27,6 +26,7 @@ class TorchArrays:
     def __init__(self) -> None:
         self.torch: Any = sys.modules["torch"]
         self._tensor = self.torch.Tensor
+        self._devices: dict[int, Any] = {}
         self._dtypes = {name: getattr(self.torch, name) for name in ("float64", "float32")}
         raw = getattr(self.torch._C, "_cuda_getCurrentRawStream", None)  # a tenth of the public one's time
         self.stream: Any = raw or (lambda device: self.torch.cuda.current_stream(device).cuda_stream)
@@ -85,7 +85,6 @@ class TorchArrays:
                     or t.shape != shape
                     or not t.is_contiguous()
                     or t.requires_grad
-                    or t.is_neg()
                 ):
                     return None
                 made.append(t.data_ptr())
@@ -95,8 +94,12 @@ class TorchArrays:
 
     def empty(self, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
         """A new tensor."""
-        torch = self.torch
-        return torch.empty(shape, dtype=getattr(torch, dtype), device=torch.device("cuda", device))
+        return self.torch.empty(shape, dtype=self._dtypes[dtype], device=self._device(device))
+
+    def _device(self, index: int) -> Any:
+        if index not in self._devices:
+            self._devices[index] = self.torch.device("cuda", index)
+        return self._devices[index]
 
     def filled(self, number: float, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
         """A new tensor of the same number everywhere."""
@@ -108,8 +111,7 @@ class TorchArrays:
 
     def sent(self, values: Array, device: int, stream: int) -> Any:
         """An array of the host's on the device."""
-        torch = self.torch
-        return torch.from_numpy(np.array(values)).to(torch.device("cuda", device))
+        return self.torch.from_numpy(np.array(values)).to(self._device(device))
 
     def columns(
         self, values: Sequence[Any], shape: tuple[int, ...], dtype: str, device: int, stream: int
@@ -303,7 +305,8 @@ _KINDS: dict[tuple[str, str], Callable[[], ArrayLibrary]] = {
     ("jaxlib", "ArrayImpl"): jax_arrays,
     ("numba", "DeviceNDArrayBase"): lambda: NUMBA,
 }
-_by_type: WeakKeyDictionary[type, ArrayLibrary | None] = WeakKeyDictionary()
+_by_type: dict[type, ArrayLibrary | None] = {}
+MOST_TYPES = 256  # kept: classes that are made anew all the time are not held for ever
 
 
 def library_of(value: object) -> ArrayLibrary | None:
@@ -315,6 +318,8 @@ def library_of(value: object) -> ArrayLibrary | None:
         found = _library(kind)
     if found is DLPACK:  # arrays of one type may lie here or there
         return found if is_lent_on_device(value) else None
+    if len(_by_type) > MOST_TYPES:
+        _by_type.clear()
     _by_type[kind] = found
     return found
 

@@ -18,6 +18,8 @@ from forearm.kernels.cuda.driver_api import DriverApi, DriverError, NoDevice, ch
 OLDEST = (7, 0)  # what kernels are made for, see ptx.py
 MOST_BLOCKS = 2**31 - 1
 SHARED_AT_ONCE = 48 << 10  # bytes of shared memory that a function may have without asking
+PLAIN = ctypes.CFUNCTYPE(c_int)
+MOST_STREAMS = 64  # whose handles a launcher keeps
 LOG = 1 << 14  # bytes of the assembler's messages
 # CUdevice_attribute, CUfunction_attribute, CUjit_option, CUjitInputType
 CLOCK, PROCESSORS, MEMORY_CLOCK, BUS, CACHE, THREADS = 13, 16, 36, 37, 38, 39
@@ -239,8 +241,9 @@ class DeviceFunction:
         """
         device, name = self.device, f"kernel {self.name}"
         api, context, index = device.api, device.context, device.index
-        launch, current_of = api["cuLaunchKernel"], api["cuCtxGetCurrent"]
-        kernel, none = c_void_p(self.handle), None
+        # Without prototypes, of which ctypes would convert every argument: half the time.
+        launch, current_of = (PLAIN(api.address(name)) for name in ("cuLaunchKernel", "cuCtxGetCurrent"))
+        kernel, streams = c_void_p(self.handle), {0: c_void_p(0)}
         free: list[tuple[Any, Any, Any, Any]] = []  # lists are safe to share
 
         def prepared() -> tuple[Any, Any, Any, Any]:
@@ -259,6 +262,11 @@ class DeviceFunction:
                 own = prepared()
             values, places, current, place = own
             values[:] = (*addresses, count)
+            on = streams.get(stream)
+            if on is None:
+                if len(streams) > MOST_STREAMS:
+                    streams.clear()
+                on = streams[stream] = c_void_p(stream)
             blocks = -(-count // threads)
             if blocks > MOST_BLOCKS:
                 raise InputError(
@@ -266,10 +274,10 @@ class DeviceFunction:
                 )
             code = current_of(place)
             if code == 0 and current.value == context:
-                code = launch(kernel, blocks, 1, 1, threads, 1, 1, shared, stream, places, none)
+                code = launch(kernel, blocks, 1, 1, threads, 1, 1, shared, on, places, None)
             else:
                 with device.current():
-                    code = launch(kernel, blocks, 1, 1, threads, 1, 1, shared, stream, places, none)
+                    code = launch(kernel, blocks, 1, 1, threads, 1, 1, shared, on, places, None)
             free.append(own)  # the driver has its copy of the values
             if code:
                 raise api.error(code, f"{name}, {count:,} states on device {index}", "cuLaunchKernel")

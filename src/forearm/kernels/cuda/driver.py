@@ -40,6 +40,7 @@ __all__ = [
 # CUpointer_attribute, CUmemorytype
 CONTEXT, MEMORY_TYPE, MANAGED, ORDINAL, START, SIZE = 1, 2, 8, 9, 11, 12
 ON_DEVICE = 2
+NO_CONTEXT = 201  # CUresult
 OLDEST = (9, 0)  # the first that assembles what ptx.py writes
 
 
@@ -110,7 +111,11 @@ class Driver:
     def _asked(self, kind: Any, number: int, address: int) -> int | None:
         check_process()
         made = kind()
-        code = self.api["cuPointerGetAttribute"](ctypes.byref(made), number, address)
+        asked = self.api["cuPointerGetAttribute"]
+        code = asked(ctypes.byref(made), number, address)
+        if code == NO_CONTEXT:
+            with self.device(0).current():
+                code = asked(ctypes.byref(made), number, address)
         return None if code else made.value
 
 

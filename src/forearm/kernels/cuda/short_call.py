@@ -15,10 +15,14 @@ from forearm.kernels.cuda.array_libraries import library_of
 from forearm.kernels.cuda.driver import Launcher
 
 Shape = tuple[int, ...]
+MOST_PLANS = 64  # kept; a program that never asks for the same number twice needs none
 
 
 class OnDevice(Protocol):
-    """A function compiled for devices; `parameters` are its last input, where some were left open."""
+    """A function compiled for devices; `parameters` are its last input, where some were left open.
+
+    It must let others set attributes: `short_call` is kept with it.
+    """
 
     @property
     def arm(self) -> Arm | None:
@@ -40,118 +44,114 @@ class OnDevice(Protocol):
         """What launches it on a device; `each` with parameters of its own for each state."""
 
 
-class Shapes(NamedTuple):
-    """Of a batch: what goes in, what comes out, all of them, and how many bytes each array has."""
+class _Plan(NamedTuple):
+    """What is known for arrays of a shape: bytes of each array, and where outputs begin among them."""
 
-    inputs: tuple[Shape, ...]
-    outputs: tuple[Shape, ...]
-    all: tuple[Shape, ...]
-    sizes: tuple[int, ...]
+    states: int
+    inputs: list[Shape]
+    outputs: list[Shape]
+    shapes: list[Shape]  # of all
+    sizes: list[int]
 
-
-class ShortCall:
-    """The short way to a function on devices."""
-
-    def __init__(self, function: OnDevice) -> None:
-        self.function, self.dtype = function, function.dtype
-        self.itemsize = np.dtype(function.dtype).itemsize
-        self.sizes, self.outputs = [s.size for s in function.inputs], [s.shape for s in function.outputs]
-        self.count = len(self.sizes)
-        self.launchers: dict[int, Launcher] = {}
-        self.shapes: dict[Shape, Shapes] = {}
-
-    def shapes_for(self, batch: Shape) -> Shapes:
-        """Of arrays with so many states."""
-        found = self.shapes.get(batch)
-        if found is None:
-            if len(self.shapes) > 64:  # a program that never asks for the same number twice
-                self.shapes.clear()
-            ins = tuple((*batch, n) for n in self.sizes)
-            outs = tuple((*batch, *shape) for shape in self.outputs)
-            sizes = tuple(self.itemsize * prod(shape) for shape in ins + outs)
-            found = self.shapes[batch] = Shapes(ins, outs, ins + outs, sizes)
-        return found
-
-    def is_apart(self, addresses: Sequence[int], shapes: Shapes) -> bool:
+    def is_apart(self, addresses: Sequence[int]) -> bool:
         """Whether no output shares memory with an input, unless it has its place and shape."""
-        sizes, count = shapes.sizes, self.count
-        for k in range(count, len(sizes)):
+        first, shapes, sizes = len(self.inputs), self.shapes, self.sizes
+        for k in range(first, len(sizes)):
             start = addresses[k]
             end = start + sizes[k]
-            for j in range(count):
+            for j in range(first):
                 other = addresses[j]
-                if (
-                    start < other + sizes[j]
-                    and other < end
-                    and (start != other or shapes.all[j] != shapes.all[k])
-                ):
+                if other < end and start < other + sizes[j] and (start != other or shapes[j] != shapes[k]):
                     return False
         return True
 
-    def __call__(self, given: tuple[Any, ...], out: Sequence[Any] | None) -> Sequence[Any] | None:
-        """The results where all arrays are ready as they are; None: look at them."""
-        library = library_of(given[0]) if given else None
-        if library is None or len(given) != self.count:
-            return None
-        shape = tuple(given[0].shape)
-        if len(shape) not in (1, 2) or 0 in shape:
-            return None
-        shapes = self.shapes_for(shape[:-1])
-        if out is None:
-            found = library.addresses(given, shapes.inputs, self.dtype)
-            if found is None:
-                return None
-            device, addresses = found
-            stream = library.stream(device)
-            made = [library.empty(each, self.dtype, device, stream) for each in shapes.outputs]
-            places = library.addresses(made, shapes.outputs, self.dtype)
-            if places is None:
-                return None
-            addresses += places[1]
-        else:
-            if len(out) != len(shapes.outputs):
-                return None
-            found = library.addresses((*given, *out), shapes.all, self.dtype)
-            if found is None or not self.is_apart(found[1], shapes):
-                return None
-            (device, addresses), made = found, list(out)
-            stream = library.stream(device)
-        launch = self.launchers.get(device)
-        if launch is None:
-            launch = self.launchers[device] = self.function.launcher(device)
-        launch(stream, addresses, shape[0] if len(shape) == 2 else 1)
+
+class ShortCall:
+    """What is known of a function from earlier calls: a plan for each shape, a launcher for each device."""
+
+    def __init__(self, function: OnDevice) -> None:
+        self.dtype = function.dtype
+        self.slots = function.inputs, function.outputs
+        self.launchers: dict[int, Launcher] = {}
+        self.plans: dict[Shape, _Plan | None] = {}
+
+    def plan(self, shape: Shape) -> _Plan | None:
+        """For states in an array of this shape; None if there can be none."""
+        try:
+            return self.plans[shape]
+        except KeyError:
+            pass
+        if len(self.plans) > MOST_PLANS:
+            self.plans.clear()
+        made = None
+        if len(shape) in (1, 2) and 0 not in shape:
+            batch = tuple(shape[:-1])
+            inputs, outputs = ([(*batch, *slot.shape) for slot in slots] for slots in self.slots)
+            size = np.dtype(self.dtype).itemsize
+            shapes = inputs + outputs
+            sizes = [size * prod(s) for s in shapes]
+            # The long way for single numbers: PyTorch calls one contiguous that is still to be negated.
+            if min(sizes[: len(inputs)]) > size:
+                made = _Plan(batch[0] if batch else 1, inputs, outputs, shapes, sizes)
+        self.plans[tuple(shape)] = made
         return made
+
+    def launcher(self, function: OnDevice, device: int) -> Launcher:
+        """Of a device, made when it is first asked for."""
+        return self.launchers.setdefault(device, function.launcher(device))
 
 
 def at_once(function: OnDevice, given: tuple[Any, ...], out: Sequence[Any] | None) -> list[Any] | None:
     """The results where all arrays are ready as they are; None: look at them."""
-    if not given or library_of(given[0]) is None:
+    first = given[0]
+    library = library_of(first)
+    if library is None:
         return None
-    made = short_call(function)(given, out)
-    return None if made is None else list(made)
-
-
-def short_call(function: OnDevice) -> Callable[[tuple[Any, ...], Sequence[Any] | None], Sequence[Any] | None]:
-    """The short way to a function, kept with it."""
-    found = getattr(function, "short_call", None)
-    if found is None:
-        found = ShortCall(function)
-        function.short_call = found  # type: ignore[attr-defined]
-    return found
+    try:
+        known: ShortCall = function.short_call  # type: ignore[attr-defined]
+    except AttributeError:
+        known = function.short_call = ShortCall(function)  # type: ignore[attr-defined]
+    try:
+        plan = known.plan(first.shape)
+    except (AttributeError, TypeError):  # of something that is no array
+        return None
+    if plan is None or len(given) != len(plan.inputs):
+        return None
+    if out is None:
+        found = library.addresses(given, plan.inputs, known.dtype)
+        if found is None:
+            return None
+        device, addresses = found
+        stream = library.stream(device)
+        out = [library.empty(shape, known.dtype, device, stream) for shape in plan.outputs]
+        places = library.addresses(out, plan.outputs, known.dtype)
+        if places is None:
+            return None
+        addresses += places[1]
+    else:
+        if len(out) != len(plan.outputs):
+            return None
+        found = library.addresses((*given, *out), plan.shapes, known.dtype)
+        if found is None or not plan.is_apart(found[1]):
+            return None
+        device, addresses = found
+        stream = library.stream(device)
+    launch = known.launchers.get(device) or known.launcher(function, device)
+    launch(stream, addresses, plan.states)
+    return list(out)
 
 
 def direct_method(function: OnDevice, ordinary: Callable[..., Any]) -> Callable[..., Any]:
     """A method of a kernel for which arrays that need no more than their addresses go the short way."""
-    call, is_one = short_call(function), len(function.outputs) == 1
+    is_one = len(function.outputs) == 1
 
     @wraps(ordinary)
     def method(*given: Any, **options: Any) -> Any:
-        if not options:
-            made = call(given, None)
-        elif is_one and len(options) == 1 and "out" in options:
-            made = call(given, (options["out"],))
-        else:
-            made = None
+        made = None
+        if given and not options:
+            made = at_once(function, given, None)
+        elif given and is_one and len(options) == 1 and options.get("out") is not None:
+            made = at_once(function, given, (options["out"],))
         if made is None:
             return ordinary(*given, **options)
         return made[0] if is_one else tuple(made)

@@ -72,7 +72,7 @@ class TorchArrays:
 
     def addresses(
         self, values: Sequence[Any], shapes: Sequence[tuple[int, ...]], dtype: str
-    ) -> tuple[int, list[int]] | None:
+    ) -> tuple[int, tuple[int, ...]] | None:
         """Where tensors lie, if all are ready as they are."""
         kind, wanted, made = self._tensor, self._dtypes[dtype], []
         device = values[0].get_device()
@@ -92,7 +92,7 @@ class TorchArrays:
                 made.append(t.data_ptr())
         except RuntimeError:  # without memory of its own
             return None
-        return (device, made) if min(made) >= LOWEST else None  # lower ones are those of freed storage
+        return (device, tuple(made)) if min(made) >= LOWEST else None  # lower ones are those of freed storage
 
     def empty(self, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
         """A new tensor."""
@@ -155,7 +155,7 @@ class CupyArrays:
 
     def addresses(
         self, values: Sequence[Any], shapes: Sequence[tuple[int, ...]], dtype: str
-    ) -> tuple[int, list[int]] | None:
+    ) -> tuple[int, tuple[int, ...]] | None:
         """Where arrays lie, if all are ready as they are."""
         kind, made = self._array, []
         device = values[0].data.device_id
@@ -166,7 +166,7 @@ class CupyArrays:
             if memory.device_id != device or memory.mem.ptr == 0:
                 return None
             made.append(memory.ptr)
-        return device, made
+        return device, tuple(made)
 
     def stream(self, device: int) -> int:
         """The current stream."""
@@ -244,7 +244,7 @@ class JaxArrays:
 
     def addresses(
         self, values: Sequence[Any], shapes: Sequence[tuple[int, ...]], dtype: str
-    ) -> tuple[int, list[int]] | None:
+    ) -> tuple[int, tuple[int, ...]] | None:
         """Not known: they must be waited for."""
         return None
 

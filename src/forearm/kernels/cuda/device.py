@@ -12,6 +12,7 @@ from typing import Any
 
 from forearm.errors import InputError
 from forearm.kernels.cuda.device_memory import DeviceEvent, DeviceMemory, DeviceStream, PinnedMemory
+from forearm.kernels.cuda.direct_launch import direct_launch
 from forearm.kernels.cuda.driver_api import DriverApi, DriverError, NoDevice, check_process, process
 
 OLDEST = (7, 0)  # what kernels are made for, see ptx.py
@@ -245,7 +246,7 @@ class DeviceFunction:
         kernel, streams = c_void_p(self.handle), {0: c_void_p(0)}
         free: list[tuple[Any, Any, Any, Any]] = []  # lists are safe to share
 
-        def made() -> tuple[Any, Any, Any, Any]:
+        def prepared() -> tuple[Any, Any, Any, Any]:
             values = (c_uint64 * (arguments + 1))()
             start, step = ctypes.addressof(values), ctypes.sizeof(c_uint64)
             places = (c_void_p * (arguments + 1))(*range(start, start + step * (arguments + 1), step))
@@ -258,7 +259,7 @@ class DeviceFunction:
             try:
                 own = free.pop()
             except IndexError:
-                own = made()
+                own = prepared()
             values, places, current, place = own
             values[:] = (*addresses, count)
             on = streams.get(stream)
@@ -281,7 +282,18 @@ class DeviceFunction:
             if code:
                 raise api.error(code, f"{name}, {count:,} states on device {index}", "cuLaunchKernel")
 
-        return call
+        told = {
+            "kernel": self.handle,
+            "threads": threads,
+            "shared": shared,
+            "context": context,
+            "most": MOST_BLOCKS * threads,
+            "arguments": arguments,
+            "is_forked": ctypes.addressof(process.flag),
+            **{entry: api.address(entry) for entry in ("cuLaunchKernel", "cuCtxGetCurrent")},
+        }
+        made: Launcher = direct_launch(told, call)
+        return made
 
 
 def _dotted(capability: tuple[int, int]) -> str:

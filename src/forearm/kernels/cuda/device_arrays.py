@@ -55,7 +55,7 @@ class ArrayLibrary(Protocol):
 
     def addresses(
         self, values: Sequence[Any], shapes: Sequence[tuple[int, ...]], dtype: str
-    ) -> tuple[int, list[int]] | None:
+    ) -> tuple[int, tuple[int, ...]] | None:
         """The device and where arrays lie, if all are ready as they are; None where one must be looked at
         closely.
         """

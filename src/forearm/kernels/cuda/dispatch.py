@@ -57,7 +57,7 @@ def _launched(
     slots = function.inputs[: len(given)]
     with ExitStack() as lent:
         k = next(k for k, library in enumerate(libraries) if library)
-        first, lead = slots[k].name, _seen(lent, slots[k].name, given[k], libraries[k], 0)
+        first, lead = slots[k].name, seen_as(lent, slots[k].name, given[k], libraries[k], 0)
         stream = lead.library.stream(lead.device) if lead.stream is None else lead.stream
         states: list[Any] = []
         for j, (slot, value, library) in enumerate(zip(slots, given, libraries, strict=True)):
@@ -66,23 +66,23 @@ def _launched(
             elif library is None:
                 states.append(_number(slot.name, value, first, lead))
             else:
-                states.append(_seen(lent, slot.name, value, library, stream))
+                states.append(seen_as(lent, slot.name, value, library, stream))
             if library is not None:
                 check_numbers(slot.name, states[-1], dtype)
                 check_device(slot.name, states[-1], first, lead)
         shapes = _shapes(function.arm, slots, states)
         batch = shapes[0][:-1]
         inputs = [
-            _ready(lent, slot.name, value, shape, dtype.name, lead, stream)
+            ready(lent, slot.name, value, shape, dtype.name, lead, stream)
             for slot, value, shape in zip(slots, states, shapes, strict=True)
         ]
         if call.own:
             made = device_values(call.parameters, call.own, batch, dtype, first, lead, stream)
-            inputs.append(_own(lent, "parameters", made, stream))
+            inputs.append(owned(lent, "parameters", made, stream))
         outs = [(*batch, *slot.shape) for slot in function.outputs]
-        asked = _results(lent, call.out, outs, dtype, first, lead, stream)
+        asked = results_beside(lent, call.out, outs, dtype, first, lead, stream)
         results = [
-            _own(lent, "out", lead.library.empty(a.shape, dtype.name, lead.device, stream), stream)
+            owned(lent, "out", lead.library.empty(a.shape, dtype.name, lead.device, stream), stream)
             if any(is_across(a, b) for b in inputs)
             else a
             for a in asked
@@ -90,7 +90,7 @@ def _launched(
         used = [*inputs, *results, *asked]
         launch = function.launcher(lead.device, bool(call.own) and len(inputs[-1].shape) == 2)
         addresses = [a.address for a in (*inputs, *results)]
-        with _in_order(used, lead.device, stream):
+        with in_order(used, lead.device, stream):
             launch(stream, addresses, batch[0] if batch else 1)
             for to, source in zip(asked, results, strict=True):
                 if source is not to:
@@ -100,7 +100,8 @@ def _launched(
     return [a.value for a in asked]
 
 
-def _seen(lent: ExitStack, name: str, value: Any, library: ArrayLibrary | None, stream: int) -> DeviceArray:
+def seen_as(lent: ExitStack, name: str, value: Any, library: ArrayLibrary | None, stream: int) -> DeviceArray:
+    """What an array is, until `lent` is closed."""
     assert library is not None
     array = library.seen(name, value, stream)
     if array.release is not None:
@@ -108,9 +109,9 @@ def _seen(lent: ExitStack, name: str, value: Any, library: ArrayLibrary | None, 
     return array
 
 
-def _own(lent: ExitStack, name: str, value: Any, stream: int) -> DeviceArray:
+def owned(lent: ExitStack, name: str, value: Any, stream: int) -> DeviceArray:
     """What a library made for us."""
-    return _seen(lent, name, value, library_of(value), stream)
+    return seen_as(lent, name, value, library_of(value), stream)
 
 
 def _number(name: str, value: Any, first: str, lead: DeviceArray) -> float:
@@ -128,7 +129,7 @@ def _shapes(arm: Arm | None, slots: Sequence[Slot], states: Sequence[Any]) -> li
     return [a.shape for a in as_states(arm, slots, stand_ins, None)]
 
 
-def _ready(
+def ready(
     lent: ExitStack,
     name: str,
     value: DeviceArray | float,
@@ -139,13 +140,13 @@ def _ready(
 ) -> DeviceArray:
     """Of the shape, row by row in memory."""
     if not isinstance(value, DeviceArray):
-        return _own(lent, name, lead.library.filled(value, shape, dtype, lead.device, stream), stream)
+        return owned(lent, name, lead.library.filled(value, shape, dtype, lead.device, stream), stream)
     if value.is_contiguous and value.shape == shape:
         return value
-    return _own(lent, name, value.library.plain(value, name, shape, stream), stream)
+    return owned(lent, name, value.library.plain(value, name, shape, stream), stream)
 
 
-def _results(
+def results_beside(
     lent: ExitStack,
     out: Sequence[Any] | None,
     shapes: Sequence[tuple[int, ...]],
@@ -157,17 +158,17 @@ def _results(
     """New arrays beside the first, or those given."""
     if out is None:
         made = [lead.library.empty(shape, dtype.name, lead.device, stream) for shape in shapes]
-        return [_own(lent, "out", value, stream) for value in made]
+        return [owned(lent, "out", value, stream) for value in made]
     found = [library_of(value) for value in out]
     seen = [
-        None if library is None else _seen(lent, "out", value, library, stream)
+        None if library is None else seen_as(lent, "out", value, library, stream)
         for value, library in zip(out, found, strict=True)
     ]
     return checked_out(out, shapes, dtype, first, lead, seen)
 
 
 @contextmanager
-def _in_order(arrays: Sequence[DeviceArray], index: int, stream: int) -> Iterator[None]:
+def in_order(arrays: Sequence[DeviceArray], index: int, stream: int) -> Iterator[None]:
     """Work on a stream waits for that of others which its arrays are ready on, and they wait for it."""
     others = {a.stream for a in arrays if a.stream is not None} - {stream}
     for other in others:

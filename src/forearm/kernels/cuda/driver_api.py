@@ -10,7 +10,6 @@ import ctypes
 import os
 import sys
 from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint, c_void_p
-from dataclasses import dataclass
 from typing import Any
 
 from forearm.errors import ForearmError, OutOfMemory
@@ -84,12 +83,22 @@ class OutOfDeviceMemory(DriverError, OutOfMemory):
     """No memory left on the device, or no more that can be pinned on the host."""
 
 
-@dataclass
 class _DriverUse:
-    """Whether this process has initialised the driver, or was forked from one that had."""
+    """Whether this process has initialised the driver, or was forked from one that had, which `flag` says to
+    machine code.
+    """
 
-    is_used: bool = False
-    is_forked: bool = False
+    def __init__(self) -> None:
+        self.is_used, self.flag = False, ctypes.c_int64(0)
+
+    @property
+    def is_forked(self) -> bool:
+        """Whether it was forked."""
+        return bool(self.flag.value)
+
+    @is_forked.setter
+    def is_forked(self, value: bool) -> None:
+        self.flag.value = value
 
 
 process = _DriverUse()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from math import prod
 from typing import Any, NamedTuple, Protocol
 
@@ -138,3 +139,21 @@ def at_once(function: OnDevice, given: tuple[Any, ...], out: Sequence[Any] | Non
     launch = known.launchers.get(device) or known.launcher(function, device)
     launch(stream, addresses, plan.states)
     return list(out)
+
+
+def direct_method(function: OnDevice, ordinary: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of a kernel for which arrays that need no more than their addresses go the short way."""
+    is_one = len(function.outputs) == 1
+
+    @wraps(ordinary)
+    def method(*given: Any, **options: Any) -> Any:
+        made = None
+        if given and not options:
+            made = at_once(function, given, None)
+        elif given and is_one and len(options) == 1 and options.get("out") is not None:
+            made = at_once(function, given, (options["out"],))
+        if made is None:
+            return ordinary(*given, **options)
+        return made[0] if is_one else tuple(made)
+
+    return method

@@ -75,7 +75,7 @@ class ProtocolArrays:
 
     def addresses(
         self, values: Sequence[Any], shapes: Sequence[tuple[int, ...]], dtype: str
-    ) -> tuple[int, list[int]] | None:
+    ) -> tuple[int, tuple[int, ...]] | None:
         """Not known: each must be looked up."""
         return None
 

@@ -51,6 +51,8 @@ class TorchArrays:
         if value.is_neg():
             value = value.resolve_neg()
         try:
+            if type(value).__name__ == "FakeTensor":  # which would warn, and say 0
+                raise RuntimeError("it is a FakeTensor")
             address, storage = value.data_ptr(), value.untyped_storage().nbytes()
         except RuntimeError as error:  # of vmap, of torch.compile
             raise InputError(
@@ -59,7 +61,7 @@ class TorchArrays:
             ) from None
         reach = 1 + sum((n - 1) * s for n, s in zip(value.shape, value.stride(), strict=True))
         needed = (value.storage_offset() + reach) * value.element_size()
-        if value.numel() and storage < needed:
+        if value.numel() and (storage < needed or address < LOWEST):
             raise InputError(
                 f"{name}: the tensor needs {needed:,} bytes, but its storage has {storage:,}; was it freed "
                 "(resize_)?"
@@ -219,7 +221,7 @@ class JaxArrays:
 
     def seen(self, name: str, value: Any, stream: int) -> DeviceArray:
         """What an array is."""
-        if not hasattr(value, "unsafe_buffer_pointer"):
+        if any(base.__name__ == "Tracer" for base in type(value).__mro__):
             raise InputError(
                 f"{name}: {type(value).__name__} of JAX has no numbers yet; inside jit, vmap and grad take "
                 "the functions of k.jax."

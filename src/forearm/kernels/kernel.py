@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from forearm.errors import InputError, shorten
 from forearm.kernels import fastcall
 from forearm.kernels.arrays import Array, as_numbers, as_states, rows_of
 from forearm.kernels.compiled import Compiled, CompileRequest, Slot
-from forearm.kernels.cpu import HOST, chosen
+from forearm.kernels.cpu import CPU, HOST, check_device, chosen
 from forearm.kernels.dispatch import Call, Parameters, refuse, run
 from forearm.kernels.fused import Fused
 from forearm.kernels.locks import making
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from forearm.symbols.counts import Counts
 
 DTYPES = ("float64", "float32")
-CPU, DEVICE = "cpu", re.compile("cpu|cuda(:[0-9]{1,4})?")
 LONGEST_TRACED = 10  # joints: derivatives of longer arms, written out, take too many seconds to compile
 
 
@@ -561,13 +559,6 @@ def compile(
         )
     names = tuple(_names("compile, parameters", parameters))
     return Kernel(arm, str(np.dtype(dtype)), names, chosen(cpu), device, bool(fast))
-
-
-def check_device(device: str) -> str:
-    """The name of a device; whether it is there is found out when it is needed."""
-    if isinstance(device, str) and DEVICE.fullmatch(device):
-        return device
-    return check_choice(device, (CPU, "cuda", "cuda:1"), "compile, device")
 
 
 def _names(where: str, given: object) -> list[str]:

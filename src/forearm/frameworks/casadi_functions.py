@@ -25,7 +25,9 @@ from forearm.symbols import Expr, Graph, refined
 from forearm.symbols.calculus import jacobian
 from forearm.symbols.scalars import is_zero
 
-LARGEST_JACOBIAN = 1024  # entries; beyond, CasADi puts Jacobians together from products with them
+# Beyond these CasADi puts Jacobians and Hessians together from products with them: they would take long to compile.
+LARGEST_JACOBIAN = 1024  # entries
+LARGEST_HESSIAN = 50_000  # operations of the gradient times its inputs
 # Functions that are the Jacobian of another, by what they call its blocks in the order of the inputs.
 JACOBIANS = {
     "inverse_dynamics": ("inverse_dynamics_derivatives", ("tau_q", "tau_qd", "M")),
@@ -95,9 +97,8 @@ def functions_of(request: CompileRequest, derivatives: int) -> list[CasadiFuncti
             known = JACOBIANS.get(first.name) if not parameters else None
             made += [_jacobian(first) if known is None else _known(first, traced([known[0]]), known[1])]
         if derivatives > 1:
-            made += [_forward(back)]
-            if _size(back) <= LARGEST_JACOBIAN:
-                made += [_jacobian(back)]
+            # Where CasADi has both, it takes the slower.
+            made += [_jacobian(back) if _is_worth_a_hessian(back) else _forward(back)]
     return made
 
 
@@ -115,6 +116,11 @@ def _matrix(shape: tuple[int, ...]) -> tuple[int, int]:
 def _size(f: CasadiFunction) -> int:
     """Entries of the Jacobian."""
     return sum(p.size for p in f.inputs if p.of) * sum(p.size for p in f.outputs if p.of)
+
+
+def _is_worth_a_hessian(f: CasadiFunction) -> bool:
+    operations = sum(vars(f.traced.graph.counts(f.traced.results)).values())
+    return operations * sum(p.size for p in f.inputs if p.of) <= LARGEST_HESSIAN
 
 
 def _given(f: CasadiFunction) -> tuple[Port, ...]:

@@ -62,15 +62,14 @@ def _evaluation(function: CasadiFunction, target: Target) -> str:
 def _told(function: CasadiFunction) -> list[str]:
     """What CasADi asks before it calls: how many arrays, their names, their patterns, how much memory."""
     name, inputs, outputs = function.name, function.inputs, function.outputs
-    dense = [_pattern(port, None) for port in inputs]
-    patterns = [_pattern(port, _places(function, port)) for port in outputs]
+    dense = [pattern_of(port, None) for port in inputs]
     made = [
         _answer(f"{name}_n_in", "i64", len(inputs)),
         _answer(f"{name}_n_out", "i64", len(outputs)),
         *_rows(f"{name}_name_in", "i8", [[*port.name.encode("ascii"), 0] for port in inputs]),
         *_rows(f"{name}_name_out", "i8", [[*port.name.encode("ascii"), 0] for port in outputs]),
         *_rows(f"{name}_sparsity_in", "i64", dense),
-        *_rows(f"{name}_sparsity_out", "i64", patterns),
+        *_rows(f"{name}_sparsity_out", "i64", patterns_of(function)),
         _default(f"{name}_default_in", inputs),
         _work(f"{name}_work", (len(inputs), len(outputs), 0, 0)),
         _answer(f"{name}_incref", "void"),
@@ -87,13 +86,18 @@ ENDINGS = (
 )  # fmt: skip
 
 
+def patterns_of(function: CasadiFunction) -> list[list[int]]:
+    """Those of all outputs."""
+    return [pattern_of(port, _places(function, port)) for port in function.outputs]
+
+
 def _places(function: CasadiFunction, port: Port) -> list[tuple[int, int]] | None:
     """Row and column of each entry; None where all are there."""
     places = [(i, j) for i, j, _ in function.entries(port)]
     return None if port.of is not None and len(places) == port.size else places
 
 
-def _pattern(port: Port, places: list[tuple[int, int]] | None) -> list[int]:
+def pattern_of(port: Port, places: list[tuple[int, int]] | None) -> list[int]:
     """Rows, columns, then 1 if all entries are there, else where each column begins, and the rows of entries."""
     rows, columns = port.shape
     if port.of is None:

@@ -129,7 +129,10 @@ def _evaluation(f: CasadiFunction, program: Program) -> list[str]:
     for k, name in enumerate(inputs):
         lines += _read(f"a{k}", f.inputs[places[name]], places[name])
     if f.parameters:
-        lines += [*_read("p", f.inputs[places[PARAMETERS]], places[PARAMETERS]), f"    {program.name}_prepare(p, k);"]
+        lines += [
+            *_read("p", f.inputs[places[PARAMETERS]], places[PARAMETERS]),
+            f"    {program.name}_prepare(p, k);",
+        ]
     given = [f"a{k}" for k in range(len(inputs))] + (["k"] if f.parameters else [])
     made = [f"r{k}" for k in range(len(program.outputs))]
     lines += folded(f"{program.name}({', '.join([*given, *made])});", "    ")

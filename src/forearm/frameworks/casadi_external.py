@@ -27,7 +27,10 @@ _loaded: dict[Path, str] = {}  # files that this process has loaded, and the dig
 
 
 def casadi_function(
-    kernel: Kernel, function: str | Iterable[str], file: str | os.PathLike[str] | None = None, derivatives: int = 2
+    kernel: Kernel,
+    function: str | Iterable[str],
+    file: str | os.PathLike[str] | None = None,
+    derivatives: int = 2,
 ) -> Any:
     """The `casadi.Function`; see `Kernel.casadi`."""
     casadi, request = _casadi(), request_of(kernel, function)
@@ -69,13 +72,21 @@ def request_of(kernel: Kernel, function: str | Iterable[str]) -> CompileRequest:
     """What is to be compiled, checked."""
     from forearm.codegen.functions import FUNCTIONS
 
-    names = (function,) if isinstance(function, str) else tuple(function) if isinstance(function, Iterable) else ()
+    names = (
+        (function,)
+        if isinstance(function, str)
+        else tuple(function)
+        if isinstance(function, Iterable)
+        else ()
+    )
     if not names or not all(isinstance(name, str) for name in names):
         raise InputError(f"casadi: expected the name of a function, or several, got {shorten(function)}.")
     for name in names:
         check_choice(name, FUNCTIONS, "casadi, function")
     if kernel.dtype != "float64":
-        raise InputError("casadi: CasADi computes in float64, and this kernel is of float32; compile another.")
+        raise InputError(
+            "casadi: CasADi computes in float64, and this kernel is of float32; compile another."
+        )
     names = tuple(dict.fromkeys(names))
     return CompileRequest(kernel.arm, names, kernel.dtype, tuple(kernel.parameters), kernel.cpu)
 

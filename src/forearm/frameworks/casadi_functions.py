@@ -28,6 +28,7 @@ from forearm.symbols.scalars import is_zero
 # Beyond these CasADi puts Jacobians and Hessians together from products with them: they would take long to compile.
 LARGEST_JACOBIAN = 1024  # entries
 LARGEST_HESSIAN = 50_000  # operations of the gradient times its inputs
+ITERATED = "numeric_inverse_kinematics"  # whose error, zero at its end, has no derivative there
 # Functions that are the Jacobian of another, by what they call its blocks in the order of the inputs.
 JACOBIANS = {
     "inverse_dynamics": ("inverse_dynamics_derivatives", ("tau_q", "tau_qd", "M")),
@@ -91,7 +92,7 @@ def functions_of(request: CompileRequest, derivatives: int) -> list[CasadiFuncti
 
     first = _plain("_and_".join(request.functions), traced(request.functions), parameters)
     made = [first]
-    if derivatives:
+    if derivatives and ITERATED not in request.functions:
         made += [_forward(first), back := _reverse(first)]
         if _size(first) <= LARGEST_JACOBIAN:
             known = JACOBIANS.get(first.name) if not parameters else None
@@ -136,7 +137,9 @@ def _forward(f: CasadiFunction) -> CasadiFunction:
     """`fwd1_f`: how outputs change along rates of the inputs."""
     inputs = (*_given(f), *_with("fwd", RATE, f.inputs))
     traced = forward_of(deepcopy(f.traced), f.parameters)  # which adds symbols
-    return replace(f, name=f"fwd1_{f.name}", traced=traced, inputs=inputs, outputs=_with("fwd", RATE, f.outputs))
+    return replace(
+        f, name=f"fwd1_{f.name}", traced=traced, inputs=inputs, outputs=_with("fwd", RATE, f.outputs)
+    )
 
 
 def _reverse(f: CasadiFunction) -> CasadiFunction:
@@ -183,9 +186,7 @@ def _known(f: CasadiFunction, traced: Traced, names: Sequence[str]) -> CasadiFun
 
 
 def _jacobian_of(f: CasadiFunction, traced: Traced, outputs: tuple[Port, ...]) -> CasadiFunction:
-    return replace(
-        f, name=f"jac_{f.name}", traced=traced, inputs=_given(f), outputs=outputs, is_sparse=True
-    )
+    return replace(f, name=f"jac_{f.name}", traced=traced, inputs=_given(f), outputs=outputs, is_sparse=True)
 
 
 def _symbols(graph: Graph, names: Sequence[str]) -> list[Expr]:

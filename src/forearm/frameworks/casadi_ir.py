@@ -48,7 +48,8 @@ def _evaluation(function: CasadiFunction, target: Target) -> str:
     listed = [function.entries(port) for port in function.outputs]
     compute(body, traced.graph, [value for entries in listed for _, _, value in entries], values)
     made = [
-        [body.op("fadd", result(body, value, values), unknown) for _, _, value in entries] for entries in listed
+        [body.op("fadd", result(body, value, values), unknown) for _, _, value in entries]
+        for entries in listed
     ]
     for k, results in enumerate(made):
         to = f.load("ptr", f.at("%res", k, "ptr"))

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from forearm.kernels.elf import (
     ALLOCATED,
+    BUFFER,
     EXECUTABLE,
     NOBITS,
     PROGBITS,
@@ -27,12 +28,16 @@ from forearm.kernels.elf import (
     sections_of,
     symbols_of,
 )
-from forearm.kernels.memory import rounded
+from forearm.kernels.memory import PAGE, rounded
 from forearm.kernels.relocation import AARCH64, relocated
 
 WRITEABLE = 0x1
 STRTAB, HASH, DYNAMIC, DYNSYM = 3, 5, 6, 11  # kinds of sections
-LOAD, AT_LOADING, STACK = 1, 2, 0x6474E551  # kinds of segments: in memory, for the loader, whether the stack runs
+LOAD, AT_LOADING, STACK = (
+    1,
+    2,
+    0x6474E551,
+)  # kinds of segments: in memory, for the loader, whether the stack runs
 RUN, WRITE, READ = 1, 2, 4
 RELATIVE = {X86_64: 8, AARCH64: 1027}  # the relocation that adds where the object lies
 PAGES = {X86_64: 1 << 12, AARCH64: 1 << 16}  # the largest that systems have
@@ -75,8 +80,10 @@ def shared_object(code: bytes, exported: Sequence[str]) -> bytes:
         symbols, addresses = symbols_of(code, sections, places)
         _relocate(code, sections, inside, symbols, machine)
         _name(pieces, exported, addresses, _sizes(code, sections))
-        _tell_loader(pieces, [(places[k] + offset, symbols[s], addend) for k, offset, s, addend in absolute], machine)
-    except (struct.error, IndexError, KeyError, ValueError, OverflowError) as error:
+        _tell_loader(
+            pieces, [(places[k] + offset, symbols[s], addend) for k, offset, s, addend in absolute], machine
+        )
+    except (struct.error, IndexError, KeyError, ValueError, OverflowError, StopIteration) as error:
         raise UnsupportedObject(f"not an object as expected: {error}") from None
     return _file(pieces, machine)
 
@@ -86,6 +93,8 @@ def _is_kept(s: Section) -> bool:
 
 
 def _piece(code: bytes, s: Section) -> Piece:
+    if s.size > BUFFER or s.align & (s.align - 1) or s.align > PAGE:
+        raise UnsupportedObject("a section that is too large, or asks for more than pages")
     kept = s.flags & (ALLOCATED | EXECUTABLE | WRITEABLE)
     name = {READ: ".rodata", READ | RUN: ".text", READ | WRITE: ".data"}.get(_access(kept))
     if name is None:
@@ -97,7 +106,9 @@ def _access(flags: int) -> int:
     return READ | (RUN if flags & EXECUTABLE else 0) | (WRITE if flags & WRITEABLE else 0)
 
 
-def _entries(code: bytes, sections: list[Section], inside: dict[int, Piece]) -> list[tuple[int, int, int, int, int]]:
+def _entries(
+    code: bytes, sections: list[Section], inside: dict[int, Piece]
+) -> list[tuple[int, int, int, int, int]]:
     """(section, offset, kind, symbol, addend) of every relocation of what is kept."""
     found = []
     for s in sections:
@@ -226,7 +237,10 @@ def _file(pieces: list[Piece], machine: int) -> bytes:
     segments = [(LOAD, access, *_reach(pieces, access), PAGES[machine]) for access in (READ, READ | RUN)]
     segments += [(LOAD, READ | WRITE, *_reach(pieces, READ | WRITE), PAGES[machine])]
     dynamic = _named(pieces, ".dynamic")
-    segments += [(AT_LOADING, READ | WRITE, dynamic.address, len(dynamic.content), 8), (STACK, READ | WRITE, 0, 0, 16)]
+    segments += [
+        (AT_LOADING, READ | WRITE, dynamic.address, len(dynamic.content), 8),
+        (STACK, READ | WRITE, 0, 0, 16),
+    ]
     segments = [s for s in segments if s[0] == STACK or s[3]]
     made = bytearray(table + LINE * (len(pieces) + 2))
     sizes = (HEADER, SEGMENT, len(segments), LINE, len(pieces) + 2, len(pieces) + 1)
@@ -238,7 +252,18 @@ def _file(pieces: list[Piece], machine: int) -> bytes:
         at, size = piece.address, len(piece.content)
         made[at : at + size] = piece.content
         address = at if piece.flags else 0
-        line = (name, piece.kind, piece.flags, address, at, size, piece.link, piece.info, piece.align, piece.entry)
+        line = (
+            name,
+            piece.kind,
+            piece.flags,
+            address,
+            at,
+            size,
+            piece.link,
+            piece.info,
+            piece.align,
+            piece.entry,
+        )
         struct.pack_into("<IIQQQQIIQQ", made, table + LINE * k, *line)
     return bytes(made)
 

@@ -1,5 +1,5 @@
-"""Shared objects for CasADi, called by hand: values as the kernel's, derivatives as differences of them and as
-each other.
+"""Shared objects for CasADi, called by hand: values as the kernel's, derivatives as differences of them and
+as each other.
 """
 
 from __future__ import annotations

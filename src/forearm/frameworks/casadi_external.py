@@ -1,5 +1,5 @@
-"""A function of an arm as an external function of CasADi: machine code in a shared object that CasADi loads, with
-derivatives of its own.
+"""A function of an arm as an external function of CasADi: machine code in a shared object that CasADi loads,
+with derivatives of its own.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def casadi_function(
 def write_shared_object(
     kernel: Kernel, function: str | Iterable[str], file: str | os.PathLike[str], derivatives: int = 2
 ) -> Path:
-    """The file alone, for CasADi elsewhere: `casadi.external("inverse_dynamics", "./panda.so")`. It is for the
-    processor that the kernel is for, on Linux.
+    """The file alone, for CasADi elsewhere: `casadi.external("inverse_dynamics", "./panda.so")`. It is for
+    Linux, and the processor that the kernel is for.
 
     Args:
         kernel: from `fa.compile`; with `cpu="x86-64-v3"` the file is for most machines of the last ten years.

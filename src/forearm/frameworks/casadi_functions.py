@@ -1,9 +1,9 @@
 """A function of an arm and its derivatives as CasADi calls them: which arrays go in and come out, under which
 names, with which entries.
 
-CasADi asks a function f for `jac_f`, `fwd1_f` and `adj1_f`: the inputs, then the outputs (`out_tau`, which none
-here reads), then rates of the inputs or weights of the outputs. Derivatives of derivatives follow by the same
-rules: `fwd1_adj1_f`. Matrices are in CasADi's order, column after column.
+CasADi asks a function f for `jac_f`, `fwd1_f` and `adj1_f`: the inputs, then the outputs (`out_tau`, which
+none here reads), then rates of the inputs or weights of the outputs. Derivatives of derivatives follow by the
+same rules: `fwd1_adj1_f`. Matrices are in CasADi's order, column after column.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from forearm.symbols import Expr, Graph, refined
 from forearm.symbols.calculus import jacobian
 from forearm.symbols.scalars import is_zero
 
-# Beyond these CasADi puts Jacobians and Hessians together from products with them: they would take long to compile.
+# Beyond these CasADi puts Jacobians and Hessians together from products with them: they would take too long
+# to compile.
 LARGEST_JACOBIAN = 1024  # entries
 LARGEST_HESSIAN = 50_000  # operations of the gradient times its inputs
 ITERATED = "numeric_inverse_kinematics"  # whose error, zero at its end, has no derivative there
@@ -57,7 +58,7 @@ class Port:
 
 @dataclass(frozen=True, eq=False)
 class CasadiFunction:
-    """A traced function as CasADi sees it; where it `is_sparse`, entries that are always zero are left out."""
+    """A traced function as CasADi sees it; if it `is_sparse`, entries that are always zero are left out."""
 
     name: str
     traced: Traced
@@ -151,7 +152,7 @@ def _reverse(f: CasadiFunction) -> CasadiFunction:
 
 
 def _blocks(f: CasadiFunction) -> list[tuple[Port, Port, Port]]:
-    """(block, output, input) of the Jacobian, in the order of CasADi; both are vectors, column after column."""
+    """(block, output, input) of the Jacobian, in CasADi's order; both are vectors, column after column."""
     return [
         (Port(name := f"jac_{o.name}_{i.name}", (o.size, i.size), name if o.of and i.of else None), o, i)
         for o in f.outputs

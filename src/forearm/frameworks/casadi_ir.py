@@ -30,8 +30,8 @@ def exported(functions: Sequence[CasadiFunction]) -> list[str]:
 
 
 def _evaluation(function: CasadiFunction, target: Target) -> str:
-    """`int f(const double **arg, double **res, casadi_int *iw, double *w, int mem)`: a null pointer in `arg` is
-    an array of zeros, one in `res` an output that is not wanted.
+    """`int f(const double **arg, double **res, casadi_int *iw, double *w, int mem)`: a null pointer in `arg`
+    is an array of zeros, one in `res` an output that is not wanted.
     """
     kinds = {"arg": "ptr", "res": "ptr", "iw": "ptr", "w": "ptr", "mem": "i32"}
     f = IRFunction(function.name, kinds, "i32")
@@ -99,7 +99,7 @@ def _places(function: CasadiFunction, port: Port) -> list[tuple[int, int]] | Non
 
 
 def pattern_of(port: Port, places: list[tuple[int, int]] | None) -> list[int]:
-    """Rows, columns, then 1 if all entries are there, else where each column begins, and the rows of entries."""
+    """Rows, columns, then 1 if all entries are there, else where columns begin, and the rows of entries."""
     rows, columns = port.shape
     if port.of is None:
         places = []
@@ -140,7 +140,7 @@ def _default(name: str, inputs: Sequence[Port]) -> str:
 
 
 def _work(name: str, sizes: Sequence[int]) -> str:
-    """`int f_work(casadi_int *sz_arg, *sz_res, *sz_iw, *sz_w)`: the lengths of the arrays that `f` is given."""
+    """`int f_work(casadi_int *sz_arg, *sz_res, *sz_iw, *sz_w)`: the lengths of the arrays for `f`."""
     f = IRFunction(name, {"sz_arg": "ptr", "sz_res": "ptr", "sz_iw": "ptr", "sz_w": "ptr"}, "i32")
     for to, size in zip(f.arguments, sizes, strict=True):
         with f.unless(f.compared("eq", to, None)):

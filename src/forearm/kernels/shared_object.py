@@ -1,8 +1,8 @@
 """An object file of LLVM's made into a shared object (.so) for Linux on 64-bit x86 and Arm, without a linker:
 anyone can load it, by `dlopen`, `ctypes` or another package.
 
-What the code needs must be in it. Addresses within it are relative and written here; the few that are absolute
-are left to the system's loader.
+What the code needs must be in it. Addresses within it are relative and written here; the few that are
+absolute are left to the system's loader.
 """
 
 from __future__ import annotations

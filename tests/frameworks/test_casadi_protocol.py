@@ -4,6 +4,7 @@ as each other.
 
 from __future__ import annotations
 
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -293,3 +294,46 @@ def test_c_says_the_same(folder: Path) -> None:
         assert f"EXPORT int {name}(const double **arg" in text
         assert f"EXPORT const long long *{name}_sparsity_out(long long i)" in text
     assert "cc -O2 -shared -fPIC -o inverse_dynamics.so" in text
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"function": "inverse_dinamics"}, "casadi, function: .*did you mean 'inverse_dynamics'"),
+        ({"function": 3}, "casadi: expected the name of a function, or several, got 3"),
+        ({"function": []}, "casadi: expected the name of a function, or several"),
+        ({"derivatives": 3}, "casadi, derivatives: expected 0, 1 or 2, got 3"),
+        ({"derivatives": True}, "casadi, derivatives: expected 0, 1 or 2, got True"),
+        ({"file": None}, "casadi, file: expected a path such as panda.so, got None"),
+        ({"file": "missing/folder/arm.so"}, "missing/folder/arm.so: cannot be written"),
+    ],
+)
+def test_wrong_arguments_are_told(given: dict[str, Any], message: str) -> None:
+    wanted: dict[str, Any] = {"function": "gravity", "file": "arm.so", "derivatives": 0} | given
+    with pytest.raises(fa.InputError, match=message):
+        write_shared_object(fa.compile(ARM), **wanted)
+
+
+def test_float32_and_a_missing_casadi_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(
+        fa.InputError, match="casadi: CasADi computes in float64, and this kernel is of float32"
+    ):
+        fa.compile(ARM, "float32").casadi("gravity")
+    monkeypatch.setitem(sys.modules, "casadi", None)
+    with pytest.raises(
+        fa.ForearmError, match=r"casadi: CasADi is not installed; `pip install forearm\[casadi\]`"
+    ):
+        fa.compile(ARM).casadi("gravity")
+
+
+def test_without_a_compiler_the_command_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_object, "is_possible", lambda: False)
+    with pytest.raises(
+        fa.ForearmError, match="shared objects are written on Linux, on 64-bit x86 and Arm; write C"
+    ):
+        write_shared_object(fa.compile(ARM), "gravity", folder / "no.so")
+    monkeypatch.setitem(sys.modules, "casadi", object())
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    with pytest.raises(fa.ForearmError, match=r"compile it: cc -O2 -shared -fPIC -o arm.so arm.c -lm\.$"):
+        fa.compile(ARM).casadi("gravity", file=folder / "arm.so", derivatives=0)
+    assert (folder / "arm.c").is_file()

@@ -55,7 +55,7 @@ def write_c(
     from forearm.frameworks.casadi_external import request_of
 
     path = Path(os.path.abspath(file))
-    write_text(path, c_text(request_of(kernel, function), derivatives))
+    write_text(path, c_text(request_of(kernel, function, derivatives), derivatives))
     return path
 
 

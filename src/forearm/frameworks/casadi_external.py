@@ -33,7 +33,7 @@ def casadi_function(
     derivatives: int = 2,
 ) -> Any:
     """The `casadi.Function`; see `Kernel.casadi`."""
-    casadi, request = _casadi(), request_of(kernel, function)
+    request, casadi = request_of(kernel, function, derivatives), _casadi()
     if not shared_object.is_possible():
         from forearm.frameworks.casadi_c import compiled_c
 
@@ -59,7 +59,7 @@ def write_shared_object(
         kernel: from `fa.compile`; with `cpu="x86-64-v3"` the file is for most machines of the last ten years.
         function, file, derivatives: as in `Kernel.casadi`.
     """
-    request = request_of(kernel, function)
+    request = request_of(kernel, function, derivatives)
     if not shared_object.is_possible():
         raise ForearmError(
             "casadi: shared objects are written on Linux, on 64-bit x86 and Arm; write C instead "
@@ -68,7 +68,7 @@ def write_shared_object(
     return _written(file, shared_object_of(request, derivatives))
 
 
-def request_of(kernel: Kernel, function: str | Iterable[str]) -> CompileRequest:
+def request_of(kernel: Kernel, function: str | Iterable[str], derivatives: int) -> CompileRequest:
     """What is to be compiled, checked."""
     from forearm.codegen.functions import FUNCTIONS
 
@@ -83,6 +83,8 @@ def request_of(kernel: Kernel, function: str | Iterable[str]) -> CompileRequest:
         raise InputError(f"casadi: expected the name of a function, or several, got {shorten(function)}.")
     for name in names:
         check_choice(name, FUNCTIONS, "casadi, function")
+    if isinstance(derivatives, bool) or derivatives not in ORDERS:
+        raise InputError(f"casadi, derivatives: expected 0, 1 or 2, got {shorten(derivatives)}.")
     if kernel.dtype != "float64":
         raise InputError(
             "casadi: CasADi computes in float64, and this kernel is of float32; compile another."
@@ -93,8 +95,6 @@ def request_of(kernel: Kernel, function: str | Iterable[str]) -> CompileRequest:
 
 def shared_object_of(request: CompileRequest, derivatives: int) -> bytes:
     """The shared object, from the cache or made now."""
-    if isinstance(derivatives, bool) or derivatives not in ORDERS:
-        raise InputError(f"casadi, derivatives: expected 0, 1 or 2, got {shorten(derivatives)}.")
     key = cache.key_of("casadi", derivatives, *told((request,)), surroundings(request.cpu))
     kept = cache.read(key)
     if kept is not None:

@@ -51,7 +51,7 @@ def main() -> None:
 
 @drawn
 def swing_figure() -> Any:
-    """The swing of docs/casadi.md, which is run for it: angles and torques, beside those of the polynomial."""
+    """The swing of docs/casadi.md, which is run for it: angles and torques beside the polynomial's."""
     text = (HERE / "casadi.md").read_text(encoding="utf-8")
     example = next(b for b in re.findall(r"^```python\n(.*?)^```", text, flags=re.M | re.S) if "Opti()" in b)
     made: dict[str, Any] = {}
@@ -69,7 +69,6 @@ def swing_figure() -> Any:
     angles.set(title="angles", xlabel="time, s", ylabel="degrees")
     torques.set(title="torques", xlabel="time, s", ylabel="N m")
     angles.legend(title=f"{made['spent']:.1f} J; dotted {made['usually']:.1f} J", ncols=2)
-    figure.tight_layout()
     return figure
 
 

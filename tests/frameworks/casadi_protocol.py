@@ -57,9 +57,7 @@ class CalledByHand:
         value: float = self._function("_default_in", ctypes.c_double, [ctypes.c_longlong])(k)
         return value
 
-    def __call__(
-        self, given: Sequence[Array | None], wanted: Sequence[int] | None = None
-    ) -> list[Array | None]:
+    def __call__(self, given: Sequence[Array | None], wanted: Sequence[int] | None = None) -> list[Any]:
         """The outputs as arrays of their shapes, None for those that are not wanted."""
         assert len(given) == len(self.names_in)
         arrays = [None if x is None else np.asarray(x, dtype=float).flatten(order="F") for x in given]
@@ -70,7 +68,7 @@ class CalledByHand:
             *[m.ctypes.data if k in keep else None for k, m in enumerate(made)]
         )
         assert self.evaluate(ctypes.addressof(arg), ctypes.addressof(res), None, None, 0) == 0
-        results: list[Array | None] = []
+        results: list[Any] = []
         for k, (values, (shape, places)) in enumerate(zip(made, self.patterns_out, strict=True)):
             assert values[-1] == 7e77, "written beyond the end"
             table = np.zeros(shape)

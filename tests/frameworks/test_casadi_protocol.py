@@ -62,7 +62,6 @@ def test_values_are_the_kernels_bit_for_bit(torques: Path) -> None:
     f, given = CalledByHand(torques, "inverse_dynamics"), states(3)
     assert (f.names_in, f.names_out) == (["q", "qd", "qdd"], ["tau"])
     (tau,) = f(given)
-    assert tau is not None
     assert tau.ravel().tobytes() == fa.compile(ARM).inverse_dynamics(*given).tobytes()
 
 
@@ -79,7 +78,6 @@ def test_jacobian_agrees_with_the_kernels_and_with_differences(torques: Path) ->
     for block, expected in zip(blocks, fa.compile(ARM).inverse_dynamics_derivatives(*given), strict=True):
         np.testing.assert_allclose(block, expected, rtol=1e-11, atol=1e-11)
     for k, block in enumerate(blocks):
-        assert block is not None
         for j in range(ARM.n):
             rates = [np.eye(ARM.n)[j] if i == k else 0.0 * x for i, x in enumerate(given)]
             close(block[:, j : j + 1], slope(f, given, rates)[0])
@@ -132,9 +130,8 @@ def test_every_function_in_the_order_of_columns(name: str, folder: Path) -> None
     path = write_shared_object(kernel, name, folder / f"{name}.so", derivatives=1)
     f, compiled = CalledByHand(path, name), kernel.compiled(name)
     given = states(len(f.names_in), arm.n, 3)
-    expected = run(compiled, given, Call({}, None, 1))
+    expected = run(compiled, tuple(given), Call({}, None, 1))
     for made, array, slot in zip(f(given), expected, compiled.outputs, strict=True):
-        assert made is not None
         assert made.shape == (*slot.shape, 1)[:2]
         np.testing.assert_array_equal(made.reshape(slot.shape), array)
     check_first(path, name, given)
@@ -150,7 +147,6 @@ def test_inverse_kinematics_takes_a_pose_in_the_order_of_columns(folder: Path) -
     assert f.patterns_in[0][0] == (4, 4)
     (branches,) = f([T])
     np.testing.assert_array_equal(branches, kernel.inverse_kinematics(T))
-    assert branches is not None
     far = np.abs(np.angle(np.exp(1j * (branches - q)))).max(axis=1)
     nearest = int(np.nanargmin(far))
     assert far[nearest] < 1e-9
@@ -160,7 +156,6 @@ def test_inverse_kinematics_takes_a_pose_in_the_order_of_columns(folder: Path) -
         2 * STEP
     )
     (moved,) = ahead([T, None, T_rate])
-    assert moved is not None
     np.testing.assert_allclose(moved[nearest], rate, atol=1e-6)
 
 
@@ -172,9 +167,8 @@ def test_what_iterates_has_no_derivatives(folder: Path) -> None:
     (q,) = states(1)
     found, error = f([q + 0.01, kernel.forward_kinematics(q)])
     assert not hasattr(f.library, "jac_numeric_inverse_kinematics")
-    assert error is not None
     assert error.max() < 1e-9
-    np.testing.assert_allclose(np.ravel(np.asarray(found)), q, atol=1e-6)
+    np.testing.assert_allclose(found.ravel(), q, atol=1e-6)
 
 
 def test_hessians_agree_with_differences_of_gradients(torques: Path) -> None:
@@ -190,7 +184,6 @@ def test_hessians_agree_with_differences_of_gradients(torques: Path) -> None:
             rates = [np.eye(ARM.n)[j] if i == k else 0.0 * q for i in range(5)]
             for of, column in zip(("q", "qd", "qdd"), slope(back, given, rates), strict=True):
                 block = blocks[f"jac_adj_{of}_{name}"]
-                assert block is not None
                 close(block[:, j : j + 1], column)
 
 
@@ -222,7 +215,7 @@ def test_open_parameters_are_the_last_input(folder: Path) -> None:
     assert f.names_in == ["q", "qd", "qdd", "parameters"]
     (tau,) = f([*given, values * 1.1])
     np.testing.assert_allclose(
-        np.ravel(np.asarray(tau)), kernel.inverse_dynamics(*given, parameters=values * 1.1), rtol=1e-13
+        tau.ravel(), kernel.inverse_dynamics(*given, parameters=values * 1.1), rtol=1e-13
     )
     check_first(path, "inverse_dynamics", [*given, values])
     assert np.isnan(f.default(3)), "zeros in the place of masses would look like an answer"
@@ -242,7 +235,7 @@ def test_several_functions_are_one(folder: Path) -> None:
     f, (q, qd) = CalledByHand(path, "inertia_matrix_and_bias"), states(2)
     M, bias = f([q, qd])
     np.testing.assert_allclose(M, kernel.inertia_matrix(q), rtol=1e-12)
-    np.testing.assert_allclose(np.ravel(np.asarray(bias)), kernel.bias(q, qd), rtol=1e-12)
+    np.testing.assert_allclose(bias.ravel(), kernel.bias(q, qd), rtol=1e-12)
     check_first(path, "inertia_matrix_and_bias", [q, qd])
 
 
@@ -263,7 +256,6 @@ def test_what_is_not_finite_gives_no_number(torques: Path) -> None:
         f = CalledByHand(torques, name)
         given = [q, qd, qdd, None][: len(f.names_in)]
         for made, (_, places) in zip(f(given), f.patterns_out, strict=True):
-            assert made is not None
             assert all(np.isnan(made[place]) for place in places)
 
 
@@ -272,11 +264,11 @@ def test_threads_share_a_function(torques: Path) -> None:
         CalledByHand(torques, "jac_inverse_dynamics"),
         np.random.default_rng(2).uniform(-1, 1, (4, 50, 3, ARM.n)),
     )
-    expected = [[np.concatenate(f([*x, None])) for x in some] for some in many]  # type: ignore[arg-type]
+    expected = [[np.concatenate(f([*x, None])) for x in some] for some in many]
     made: list[Any] = [None] * len(many)
 
     def work(k: int) -> None:
-        made[k] = [np.concatenate(f([*x, None])) for x in many[k]]  # type: ignore[arg-type]
+        made[k] = [np.concatenate(f([*x, None])) for x in many[k]]
 
     threads = [threading.Thread(target=work, args=(k,)) for k in range(len(many))]
     for thread in threads:

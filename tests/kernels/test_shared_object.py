@@ -143,7 +143,7 @@ def test_arms_instructions_lead_where_they_should() -> None:
     """Decoded by hand: ADRP and what follows it give addresses, BL one of a function."""
     made = shared_object(object_for("aarch64-unknown-linux-gnu"), NAMES)
     at = symbols_in(made)
-    words = {
+    words: dict[int, int] = {
         place: struct.unpack_from("<I", made, place)[0] for place in range(at["counted"], at["name"] + 16, 4)
     }
 

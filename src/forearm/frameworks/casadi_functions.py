@@ -121,7 +121,7 @@ def _size(f: CasadiFunction) -> int:
 
 
 def _is_worth_a_hessian(f: CasadiFunction) -> bool:
-    operations = sum(vars(f.traced.graph.counts(f.traced.results)).values())
+    operations: int = sum(vars(f.traced.graph.counts(f.traced.results)).values())
     return operations * sum(p.size for p in f.inputs if p.of) <= LARGEST_HESSIAN
 
 

@@ -190,8 +190,7 @@ def test_hessians_agree_with_differences_of_gradients(torques: Path) -> None:
 def test_second_derivatives_of_much_come_one_direction_at_a_time(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(casadi_functions, "LARGEST_HESSIAN", 0)
-    monkeypatch.setattr(casadi_functions, "LARGEST_JACOBIAN", 0)
+    monkeypatch.setattr(casadi_functions, "MOST_OPERATIONS", 0)
     monkeypatch.setenv("FOREARM_CACHE", "off")
     path = write_shared_object(fa.compile(ARM), "bias", folder / "directions.so")
     back, twice = (CalledByHand(path, f"{way}bias") for way in ("adj1_", "fwd1_adj1_"))

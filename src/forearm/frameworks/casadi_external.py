@@ -128,7 +128,13 @@ def _from_nowhere(casadi: Any, name: str, code: bytes) -> Any:
     with tempfile.TemporaryDirectory(prefix="forearm") as folder:
         path = Path(folder) / f"{name}.so"
         path.write_bytes(code)
-        return casadi.external(name, str(path))
+        try:
+            return casadi.external(name, str(path))
+        except RuntimeError as error:
+            raise ForearmError(
+                f"casadi: CasADi cannot load {path}: {shorten(error, 300)}. If code may not be run from "
+                "there, give file= a path elsewhere, or set TMPDIR."
+            ) from error
 
 
 def _written(file: str | os.PathLike[str], code: bytes) -> Path:

@@ -27,8 +27,8 @@ from forearm.symbols.scalars import is_zero
 
 # Beyond these CasADi puts Jacobians and Hessians together from products with them: they would take too long
 # to compile.
-LARGEST_JACOBIAN = 1024  # entries
-LARGEST_HESSIAN = 50_000  # operations of the gradient times its inputs
+MOST_ENTRIES = 1024
+MOST_OPERATIONS = 40_000  # of the function, times its outputs or its inputs, which are fewer
 ITERATED = "numeric_inverse_kinematics"  # whose error, zero at its end, has no derivative there
 # Functions that are the Jacobian of another, by what they call its blocks in the order of the inputs.
 JACOBIANS = {
@@ -95,12 +95,12 @@ def functions_of(request: CompileRequest, derivatives: int) -> list[CasadiFuncti
     made = [first]
     if derivatives and ITERATED not in request.functions:
         made += [_forward(first), back := _reverse(first)]
-        if _size(first) <= LARGEST_JACOBIAN:
+        if _is_written_out(first):
             known = JACOBIANS.get(first.name) if not parameters else None
             made += [_jacobian(first) if known is None else _known(first, traced([known[0]]), known[1])]
         if derivatives > 1:
             # Where CasADi has both, it takes the slower.
-            made += [_jacobian(back) if _is_worth_a_hessian(back) else _forward(back)]
+            made += [_jacobian(back) if _is_written_out(back) else _forward(back)]
     return made
 
 
@@ -115,14 +115,11 @@ def _matrix(shape: tuple[int, ...]) -> tuple[int, int]:
     return (shape[0], shape[1] if len(shape) > 1 else 1)
 
 
-def _size(f: CasadiFunction) -> int:
-    """Entries of the Jacobian."""
-    return sum(p.size for p in f.inputs if p.of) * sum(p.size for p in f.outputs if p.of)
-
-
-def _is_worth_a_hessian(f: CasadiFunction) -> bool:
+def _is_written_out(f: CasadiFunction) -> bool:
+    """Whether the Jacobian is compiled as a whole."""
+    taken, made = (sum(p.size for p in ports if p.of) for ports in (f.inputs, f.outputs))
     operations: int = sum(vars(f.traced.graph.counts(f.traced.results)).values())
-    return operations * sum(p.size for p in f.inputs if p.of) <= LARGEST_HESSIAN
+    return taken * made <= MOST_ENTRIES and operations * min(taken, made) <= MOST_OPERATIONS
 
 
 def _given(f: CasadiFunction) -> tuple[Port, ...]:

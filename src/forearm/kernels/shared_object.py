@@ -197,7 +197,7 @@ def _name(
 
 
 def _hash(name: str) -> int:
-    """The hash of System V's tables of symbols."""
+    """The hash that tables of symbols are sorted by."""
     value = 0
     for letter in name.encode("ascii"):
         value = (value << 4) + letter

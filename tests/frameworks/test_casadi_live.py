@@ -68,6 +68,37 @@ def test_hessians_agree_with_differences(name: str) -> None:
     np.testing.assert_allclose(hessian(at).full() / scale, np.array(columns).T / scale, atol=1e-7)
 
 
+def test_a_jacobian_can_be_differentiated_in_an_expression() -> None:
+    f, (q,) = fa.compile(SMOOTH).casadi("gravity"), states(1)
+    x = casadi.MX.sym("x", ARM.n)
+    once = casadi.vec(casadi.jacobian(f(x), x))
+    first, second = casadi.Function("a", [x], [once]), casadi.Function("b", [x], [casadi.jacobian(once, x)])
+    columns = [(first(q + STEP * e) - first(q - STEP * e)).full()[:, 0] / (2 * STEP) for e in np.eye(ARM.n)]
+    np.testing.assert_allclose(second(q).full(), np.array(columns).T, atol=1e-6 * np.abs(columns).max())
+
+
+def test_sensitivities_of_an_integrator() -> None:
+    """How the end of a motion depends on the start, by CVODES with derivatives of forward dynamics, against
+    forearm's simulation.
+    """
+    f, (q, qd, tau) = fa.compile(SMOOTH).casadi("forward_dynamics"), states(3)
+    x, n = casadi.MX.sym("x", 2 * ARM.n), ARM.n
+    ode = {"x": x, "ode": casadi.vertcat(x[n:], f(x[:n], x[n:], tau))}
+    end = casadi.integrator("end", "cvodes", ode, 0.0, 0.1, {"abstol": 1e-12, "reltol": 1e-12})
+    rate = np.concatenate(states(2, 9))
+
+    def simulated(s: float) -> Any:
+        start = np.concatenate([q, qd]) + s * rate
+        run = fa.simulate(SMOOTH, start[:n], start[n:], 0.1, torque=tau, method="rk4", step=1e-4)
+        return np.concatenate([run.q[-1], run.qd[-1]])
+
+    start = casadi.MX.sym("start", 2 * n)
+    along = casadi.Function("along", [start], [casadi.jtimes(end(x0=start)["xf"], start, casadi.DM(rate))])
+    expected = (simulated(1e-4) - simulated(-1e-4)) / 2e-4
+    made = along(np.concatenate([q, qd])).full()[:, 0]
+    np.testing.assert_allclose(made, expected, atol=1e-6 * np.abs(expected).max())
+
+
 def test_masses_can_be_variables() -> None:
     """The mass that makes a torque, by IPOPT with exact derivatives."""
     last = SMOOTH.links[-1].name

@@ -187,20 +187,35 @@ def test_hessians_agree_with_differences_of_gradients(torques: Path) -> None:
                 close(block[:, j : j + 1], column)
 
 
-def test_second_derivatives_of_much_come_one_direction_at_a_time(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(casadi_functions, "MOST_OPERATIONS", 0)
-    monkeypatch.setenv("FOREARM_CACHE", "off")
-    path = write_shared_object(fa.compile(ARM), "bias", folder / "directions.so")
-    back, twice = (CalledByHand(path, f"{way}bias") for way in ("adj1_", "fwd1_adj1_"))
-    assert not hasattr(back.library, "jac_bias")
-    q, qd, weight, *rates = states(6)
-    assert twice.names_out == ["fwd_adj_q", "fwd_adj_qd"]
-    made = twice([q, qd, None, weight, None, None, rates[0], rates[1], None, rates[2]])
-    expected = slope(back, [q, qd, 0.0 * q, weight], [rates[0], rates[1], 0.0 * q, rates[2]])
-    for a, b in zip(made, expected, strict=True):
-        close(a, b)
+@pytest.fixture(scope="module")
+def directions(folder: Path) -> Path:
+    """A function none of whose Jacobians is written out."""
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr(casadi_functions, "MOST_OPERATIONS", 0)
+        changed.setenv("FOREARM_CACHE", "off")
+        return write_shared_object(fa.compile(ARM), "bias", folder / "directions.so")
+
+
+@pytest.mark.parametrize("way", ["adj1_", "fwd1_"])
+def test_second_derivatives_one_direction_at_a_time(way: str, directions: Path) -> None:
+    """Of gradients and of rates, forwards against differences, backwards against forwards."""
+    once, ahead, back = (CalledByHand(directions, f"{two}{way}bias") for two in ("", "fwd1_", "adj1_"))
+    assert not hasattr(once.library, "jac_bias")
+    assert not hasattr(once.library, "jac_adj1_bias")
+    rng = np.random.default_rng(8)
+    there = [bool(places) for _, places in once.patterns_in]  # all but what stands for outputs
+    given, rates = ([rng.uniform(-1.0, 1.0, shape) for shape, _ in once.patterns_in] for _ in range(2))
+    rates = [x if used else 0.0 * x for x, used in zip(rates, there, strict=True)]
+    weights = [rng.uniform(-1.0, 1.0, shape) for shape, _ in once.patterns_out]
+    nothing = [None] * len(weights)
+    moved = ahead([*given, *nothing, *rates])
+    for made, expected in zip(moved, slope(once, given, rates), strict=True):
+        close(made, expected)
+    pulled = back([*given, *nothing, *weights])
+    here = sum((w * m).sum() for w, m in zip(weights, moved, strict=True))
+    np.testing.assert_allclose(
+        sum((p * r).sum() for p, r in zip(pulled, rates, strict=True)), here, rtol=1e-9
+    )
 
 
 def test_open_parameters_are_the_last_input(folder: Path) -> None:

@@ -94,13 +94,14 @@ def functions_of(request: CompileRequest, derivatives: int) -> list[CasadiFuncti
     first = _plain("_and_".join(request.functions), traced(request.functions), parameters)
     made = [first]
     if derivatives and ITERATED not in request.functions:
-        made += [_forward(first), back := _reverse(first)]
+        made += [ahead := _forward(first), back := _reverse(first)]
         if _is_written_out(first):
             known = JACOBIANS.get(first.name) if not parameters else None
             made += [_jacobian(first) if known is None else _known(first, traced([known[0]]), known[1])]
         if derivatives > 1:
-            # Where CasADi has both, it takes the slower.
-            made += [_jacobian(back) if _is_written_out(back) else _forward(back)]
+            # Of a Jacobian and products with it CasADi takes the products, slower if there are many.
+            made += [_jacobian(back)] if _is_written_out(back) else [_forward(back), _reverse(back)]
+            made += [_forward(ahead), _reverse(ahead)]
     return made
 
 
@@ -133,11 +134,23 @@ def _with(prefix: str, ending: str, ports: Sequence[Port]) -> tuple[Port, ...]:
 
 def _forward(f: CasadiFunction) -> CasadiFunction:
     """`fwd1_f`: how outputs change along rates of the inputs."""
+    f = _with_room_for_rates(f)
     inputs = (*_given(f), *_with("fwd", RATE, f.inputs))
-    traced = forward_of(deepcopy(f.traced), f.parameters)  # which adds symbols
-    return replace(
-        f, name=f"fwd1_{f.name}", traced=traced, inputs=inputs, outputs=_with("fwd", RATE, f.outputs)
-    )
+    traced = forward_of(f.traced, f.parameters)
+    outputs = _with("fwd", RATE, f.outputs)
+    return replace(f, name=f"fwd1_{f.name}", traced=traced, inputs=inputs, outputs=outputs)
+
+
+def _with_room_for_rates(f: CasadiFunction) -> CasadiFunction:
+    """A copy, for symbols to be added to, in which rates that are inputs already have another name."""
+    names = {a.name: f"{a.name}_before" for a in f.traced.inputs if a.name.endswith(f"_{RATE}")}
+    traced = deepcopy(f.traced)
+    for place, leaf in traced.graph.leaves.items():
+        array, bracket, entry = leaf.partition("[")
+        traced.graph.leaves[place] = names.get(array, array) + bracket + entry
+    arrays = tuple(replace(a, name=names.get(a.name, a.name)) for a in traced.inputs)
+    inputs = tuple(replace(p, of=names.get(p.of, p.of) if p.of else None) for p in f.inputs)
+    return replace(f, traced=replace(traced, inputs=arrays), inputs=inputs)
 
 
 def _reverse(f: CasadiFunction) -> CasadiFunction:

@@ -16,6 +16,7 @@ import pytest
 from arms import random_arm
 
 import forearm as fa
+from forearm.frameworks.casadi_external import write_shared_object
 from forearm.kernels import shared_object
 
 casadi: Any = pytest.importorskip("casadi", reason="needs CasADi: make test-frameworks")
@@ -152,6 +153,16 @@ def test_a_file_written_again_is_not_taken_for_the_one_before(tmp_path: Path) ->
         k = fa.compile(arm)
         made = k.casadi("gravity", file=tmp_path / "arm.so", derivatives=0)(q)
         np.testing.assert_allclose(made.full().ravel(), k.gravity(q), rtol=1e-12)
+
+
+def test_a_file_that_casadi_has_loaded_itself_is_not_taken_either(tmp_path: Path) -> None:
+    heavier, (q,) = fa.compile(SMOOTH.with_payload(3.0, longest=0.2)), states(1)
+    path = write_shared_object(fa.compile(SMOOTH), "gravity", tmp_path / "arm.so", derivatives=0)
+    light = casadi.external("gravity", str(path))
+    for _ in range(2):
+        heavy = heavier.casadi("gravity", file=path, derivatives=0)
+        np.testing.assert_allclose(heavy(q).full().ravel(), heavier.gravity(q), rtol=1e-12)
+    np.testing.assert_allclose(light(q).full().ravel(), fa.compile(SMOOTH).gravity(q), rtol=1e-12)
 
 
 def test_other_systems_compile_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,8 @@ as each other.
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -300,6 +302,35 @@ def test_c_says_the_same(folder: Path) -> None:
         assert f"EXPORT int {name}(const double **arg" in text
         assert f"EXPORT const long long *{name}_sparsity_out(long long i)" in text
     assert "cc -O2 -shared -fPIC -o inverse_dynamics.so" in text
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "name", ["inverse_dynamics", "forward_kinematics", "inertia_matrix", "inverse_kinematics"]
+)
+def test_c_computes_the_same(name: str, folder: Path) -> None:
+    if (compiler := shutil.which("cc")) is None:
+        pytest.skip("no C compiler")
+    arm = fa.load("puma560")
+    opened = [] if name == "inverse_kinematics" else [f"{arm.links[-1].name}.mass", "gravity.z"]
+    kernel = fa.compile(arm, parameters=opened)
+    source = write_c(kernel, name, folder / f"{name}.c", 1)
+    strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC"]
+    subprocess.run([compiler, *strict, source.name, "-o", f"{name}_c.so", "-lm"], cwd=folder, check=True)
+    made = write_shared_object(kernel, name, folder / f"{name}_made.so", 1)
+    rng = np.random.default_rng(6)
+    for way in ("", "jac_", "fwd1_", "adj1_"):
+        if way == "jac_" and name == "inverse_kinematics":
+            continue
+        f, g = (CalledByHand(path, f"{way}{name}") for path in (made, folder / f"{name}_c.so"))
+        assert (f.names_in, f.names_out) == (g.names_in, g.names_out)
+        assert (f.patterns_in, f.patterns_out) == (g.patterns_in, g.patterns_out)
+        given = [rng.uniform(-1.0, 1.0, shape) for shape, _ in f.patterns_in]
+        if name == "inverse_kinematics":
+            given[0] = kernel.forward_kinematics(rng.uniform(-1.0, 1.0, 6))
+        for a, b in zip(f(given), g(given), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+        assert np.isnan(g.default(0)) == np.isnan(f.default(0))
 
 
 @pytest.mark.parametrize(

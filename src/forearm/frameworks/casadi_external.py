@@ -42,11 +42,12 @@ def casadi_function(
     name = "_and_".join(request.functions)
     if file is None:
         return _from_nowhere(casadi, name, code)
-    path = _written(file, code)
-    digest = hashlib.sha256(code).hexdigest()
-    if _loaded.setdefault(path, digest) != digest:  # the system would take what it has by this name
+    path, digest = _written(file, code), hashlib.sha256(code).hexdigest()
+    if _loaded.get(path) != digest and _is_in_memory(path):
         return _from_nowhere(casadi, name, code)
-    return casadi.external(name, str(path))
+    made = casadi.external(name, str(path))
+    _loaded[path] = digest
+    return made
 
 
 def write_shared_object(
@@ -135,6 +136,14 @@ def _from_nowhere(casadi: Any, name: str, code: bytes) -> Any:
                 f"casadi: CasADi cannot load {path}: {shorten(error, 300)}. If code may not be run from "
                 "there, give file= a path elsewhere, or set TMPDIR."
             ) from error
+
+
+def _is_in_memory(path: Path) -> bool:
+    """Whether a file of this name was loaded: the system would take that one for the new."""
+    try:
+        return str(path) in Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return path in _loaded
 
 
 def _written(file: str | os.PathLike[str], code: bytes) -> Path:

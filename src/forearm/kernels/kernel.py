@@ -421,6 +421,23 @@ class Kernel:
             )
         return Fused(self, self.compiled(*dict.fromkeys(names)), self._run)
 
+    def casadi(
+        self, function: str | Iterable[str], file: str | os.PathLike[str] | None = None, derivatives: int = 2
+    ) -> Any:
+        """A `casadi.Function` of machine code, with derivatives of machine code: for expressions in MX, Opti,
+        integrators and solvers (extra `casadi`). Inputs and outputs have the names that they have here, and
+        `parameters` are the last input where some are open.
+
+        Args:
+            function: a name that `fa.generate` knows, or several as one function that shares what they share.
+            file: the shared object is kept there, for `casadi.external("inverse_dynamics", "./panda.so")`
+                without forearm; None: nowhere.
+            derivatives: 2 for Jacobians and Hessians, 1 for Jacobians alone, 0 for none.
+        """
+        from forearm.frameworks.casadi_external import casadi_function
+
+        return casadi_function(self, function, file, derivatives)
+
     def compiled(self, *names: str, derived: tuple[str, ...] = ()) -> Any:
         """A function by name, or several as one, differentiated in these ways; made when it is
         first called. A `Compiled`, or for a GPU a `DeviceCompiled`.

@@ -158,8 +158,9 @@ def test_the_short_way_is_taken(
     check(torch, run(function, (torch.array(X[0]), torch.array(Y[0])), NONE), *expected(X[0], Y[0]))
 
 
+@pytest.mark.parametrize("first", ["torch", "cupy"])
 def test_arrays_on_other_streams_are_waited_for(
-    torch: FakeTorch, fake: FakeLibrary, function: FakeFunction, monkeypatch: pytest.MonkeyPatch
+    torch: FakeTorch, fake: FakeLibrary, function: FakeFunction, monkeypatch: pytest.MonkeyPatch, first: str
 ) -> None:
     cupy = FakeCupy(fake, monkeypatch)
     streams = [driver().device(0).stream() for _ in range(2)]
@@ -168,7 +169,7 @@ def test_arrays_on_other_streams_are_waited_for(
     y[...] = Y  # not yet
     results = run(function, (x, y), NONE)
     y[...] = 7.0  # after the kernel
-    cupy.library._drain(cupy.current[0])
+    fake._drain(torch.current[0] if first == "torch" else cupy.current[0])
     check(torch, results, *expected(X, Y))
 
 

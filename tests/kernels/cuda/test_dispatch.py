@@ -255,6 +255,7 @@ def test_tensors_that_cannot_be_read(torch: FakeTorch, fake: FakeLibrary, functi
     launched = len(fake.launches)
     for change, said in (
         ({"freed": True}, "its storage has 0; was it freed"),
+        ({"cut": 8}, "the tensor needs 960 bytes, but its storage has 952; was it freed"),
         ({"has_memory": False}, "no memory of its own"),
         ({"requires_grad": True}, "requires a gradient.*k.torch"),
         ({"layout": "sparse_coo"}, "expected a dense tensor, got sparse_coo"),

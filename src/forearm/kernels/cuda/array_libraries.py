@@ -75,7 +75,7 @@ class TorchArrays:
     ) -> tuple[int, tuple[int, ...]] | None:
         """Where tensors lie, if all are ready as they are."""
         kind, wanted, made = self._tensor, self._dtypes[dtype], []
-        device = values[0].get_device()
+        device, size = values[0].get_device(), wanted.itemsize
         if device < 0:
             return None
         try:
@@ -87,6 +87,7 @@ class TorchArrays:
                     or t.shape != shape
                     or not t.is_contiguous()
                     or t.requires_grad
+                    or t.untyped_storage().nbytes() < t.storage_offset() * size + t.nbytes  # it was resized
                 ):
                     return None
                 made.append(t.data_ptr())

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from arms import random_arm
 from one_joint import beam
+from sweeps import long
 
 import forearm as fa
 from forearm import control
@@ -168,7 +169,7 @@ def test_operations_of_pd_and_pid() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["puma560-dhanaraj6", "stanford", "panda"])
+@pytest.mark.parametrize("name", ["puma560-dhanaraj6", "stanford", *long(["panda"])])
 def test_leaving_out_saves(name: str) -> None:
     arm = fa.load(name).rigid()
     whole = forces_of(arm).counts.operations

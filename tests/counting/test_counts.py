@@ -278,7 +278,9 @@ def test_bias_drops_what_multiplies_accelerations() -> None:
 @pytest.mark.long
 @pytest.mark.slow
 def test_curves_are_exact_and_end_where_they_must() -> None:
-    drawn = {name: curve for name, curve in curves().items() if name in ("newton-euler", "lagrange-stored")}
+    drawn = {
+        name: curve for name, curve in curves(general).items() if name in ("newton-euler", "lagrange-stored")
+    }
     assert drawn["newton-euler"][0][-1] == 100
     assert drawn["lagrange-stored"][0][-1] == 30
     exact = count(chain(100), "newton-euler")

@@ -45,8 +45,16 @@ OTHERS = {
     ("performance.md", "text"): "measured",
 }
 # Examples that take seconds: what they call has tests of its own, and make test-long runs them.
-LONG_PYTHON = {"payload.md-2", "simulation.md-5", "waters-control.md-1", "waters-control.md-3"}
-LONG_CONSOLE = {"motions.md-2", "trajectories.md-1"}
+LONG_PYTHON = {
+    "checks.md-1",
+    "payload.md-1",
+    "payload.md-2",
+    "simulation.md-5",
+    "trajectories.md-8",
+    "waters-control.md-1",
+    "waters-control.md-3",
+}
+LONG_CONSOLE = {"index.md-1", "motions.md-2", "trajectories.md-1"}
 each_page = pytest.mark.parametrize("page", PAGES, ids=[path.name for path in PAGES])
 
 

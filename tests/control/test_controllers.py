@@ -148,6 +148,7 @@ OPERATIONS = {
 
 @pytest.mark.parametrize("name", OPERATIONS)
 @pytest.mark.parametrize("arm_name", ["puma560", "panda"])
+@pytest.mark.sweep
 def test_operations_are_those_of_the_generated_code_and_of_the_errors(name: str, arm_name: str) -> None:
     arm, (kind, a_joint) = fa.load(arm_name), OPERATIONS[name]
     counts = fa.generate(arm, "inverse_dynamics", language="c").counts

@@ -28,8 +28,11 @@ DRY = fa.Friction(coulomb=15.0, viscous=0.2)
 
 @cache
 def arm_of(name: str) -> fa.Arm:
-    if name == "puma":
-        return fa.load("puma560")
+    if name == "motors":
+        motor = fa.Motor(
+            gear_ratio=-30.0, rotor_inertia=2e-3, torque_constant=0.2, resistance=1.5, max_voltage=12.0
+        )
+        return arm_of("sticks").with_drives(motor=motor)
     if name == "gears":
         return loaded_arm("chain", 1, 3)
     if name == "sticks":
@@ -64,10 +67,10 @@ def test_bits_are_those_of_simulations_one_by_one(name: str, method: str) -> Non
 
 @pytest.mark.slow
 def test_voltages_drive_motors() -> None:
-    arm = arm_of("puma")
+    arm = arm_of("motors")
     q, qd, u = starts(arm, 4)
-    made = fa.compile(arm).simulate(q, qd, steps=40, step=H, voltage=5.0 * u)
-    right = fa.simulate_many(arm, q, qd, 40 * H, voltage=5.0 * u, step=H)
+    made = fa.compile(arm).simulate(q, qd, steps=40, step=H, voltage=6.0 * u)
+    right = fa.simulate_many(arm, q, qd, 40 * H, voltage=6.0 * u, step=H)
     assert np.array_equal(made.q, right[0])
     assert np.array_equal(made.qd, right[1])
 
@@ -136,7 +139,7 @@ def test_energy_is_kept_where_nothing_drives_or_brakes() -> None:
 def test_mujoco_takes_the_same_steps() -> None:
     import mujoco
 
-    arm = fa.load("panda").rigid()
+    arm = arm_of("rigid")
     model: Any = fa.to_mujoco(arm)
     model.opt.integrator, model.opt.timestep = mujoco.mjtIntegrator.mjINT_RK4, H
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
@@ -203,13 +206,13 @@ def test_each_arm_may_have_its_own_parameters() -> None:
 
 @pytest.mark.slow
 def test_open_gear_ratios_make_torques_of_voltages() -> None:
-    arm = arm_of("puma")
+    arm = arm_of("motors")
     k = fa.compile(arm, parameters=["joint2.motor.gear_ratio"])
     q, qd, u = starts(arm, 2)
     N = 0.8 * next(iter(k.parameters.values()))
-    made = k.simulate(q, qd, steps=30, step=H, voltage=4.0 * u, parameters=[N])
+    made = k.simulate(q, qd, steps=30, step=H, voltage=6.0 * u, parameters=[N])
     changed = arm.with_drives({"joint2": {"motor": {"gear_ratio": N}}})
-    right = fa.compile(changed).simulate(q, qd, steps=30, step=H, voltage=4.0 * u)
+    right = fa.compile(changed).simulate(q, qd, steps=30, step=H, voltage=6.0 * u)
     assert np.allclose(made.q, right.q, rtol=0.0, atol=1e-11)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from forearm.codegen.differentiated import GRADIENT, PARAMETERS
 from forearm.kernels.batch_rollout_ir import RolloutProgram, RolloutRows, farthest
-from forearm.kernels.ir import compute, leaves_of, module_text, result
+from forearm.kernels.ir import compute, leaves_of, module_text, result, unknown_of
 from forearm.kernels.llvm import IRFunction, Value
 from forearm.kernels.rollout_request import ROLLOUT_GRADIENT
 from forearm.kernels.vectors import Body, Target
@@ -62,7 +62,7 @@ class GradientRows:
     def write(self, at: Value) -> None:
         """All of it."""
         f, body, rows, given, n = self.f, self.body, self.rows, self.given, self.n
-        rows.begin(at)
+        known = rows.begin(at)
         reverse = self.step.reversed_accelerations
         self.known = rows.offline(reverse.graph, reverse.results)
         if self.open:
@@ -71,7 +71,8 @@ class GradientRows:
         with f.unless(f.compared("ne", given["by_record"], 0)) as begun:
             last = rows.vectors(self._weights(None))
         start = [f.phi(begun, x, y) for x, y in zip(none, last, strict=False)]
-        with f.repeat(f.op("sub", given["records"], 1), *start, *none[2 * n :]) as turn:
+        unknown = rows.vectors([unknown_of(body, list(start), known)])  # NaN where any number was not known
+        with f.repeat(f.op("sub", given["records"], 1), *start, *none[2 * n :], *unknown) as turn:
             r, *carried = turn.now
             carried = self._segment(r, carried)
             with f.when(f.compared("ne", given["by_record"], 0)) as done:
@@ -81,14 +82,15 @@ class GradientRows:
             weighed = [f.phi(done, x, y) for x, y in both]
             carried = [*weighed, *carried[2 * n :]]
             turn.again(f.op("sub", r, 1), *carried, where=f.compared("sgt", r, 0))
-        whole = f.op("add", 0, n)
-        rows.scattered("out_q0", carried[:n], whole)
-        rows.scattered("out_qd0", carried[n : 2 * n], whole)
+        whole, final = f.op("add", 0, n), unknown_of(body, list(carried[: 2 * n]), carried[-1])
+        made = [body.op("fadd", x, final) for x in carried[:-1]]
+        rows.scattered("out_q0", made[:n], whole)
+        rows.scattered("out_qd0", made[n : 2 * n], whole)
         with f.unless(f.compared("ne", given["by_step"], 0)):
-            rows.scattered("out_u", carried[2 * n :], whole)
+            rows.scattered("out_u", made[2 * n :], whole)
         if self.open:
-            made = body.vectors("%lanes.parameters", self.open)
-            rows.scattered("out_parameters", made, f.op("add", 0, self.open))
+            sums = [body.op("fadd", x, final) for x in body.vectors("%lanes.parameters", self.open)]
+            rows.scattered("out_parameters", sums, f.op("add", 0, self.open))
 
     def _weights(self, moved: Value | None) -> list[str]:
         """Those of q and qd: at the end, or of the record that lies so far behind the first."""
@@ -146,7 +148,7 @@ class GradientRows:
         state = rows.gathered("scratch", size, row, f.op("mul", i, size))
         u = self._inputs(k)
         rows.stages(self._named(state), u, keep="%lanes.stages")
-        later = list(carried[:size])
+        later, unknown = list(carried[:size]), unknown_of(body, [*state, *u], carried[-1])
         none = [body.constant(0.0)] * size
         begin = rows.vectors([*none * far, *none, *none[:n]])  # of later stages, sums of these, and of u
         with f.repeat(stages - 1, *begin) as turn:
@@ -165,8 +167,8 @@ class GradientRows:
         with f.when(f.compared("ne", self.given["by_step"], 0)):
             whole = f.op("mul", self.given["steps"], n)
             rows.scattered("out_u", driven, whole, f.op("mul", k, n))
-        both = zip(carried, [*sums, *driven], strict=True)
-        return rows.vectors([body.op("fadd", x, y) for x, y in both])
+        both = zip(carried[:-1], [*sums, *driven], strict=True)
+        return rows.vectors([*(body.op("fadd", x, y) for x, y in both), unknown])
 
     def _wanted(self, s: Value, later: Sequence[Value], before: Sequence[Sequence[Value]]) -> list[str]:
         """h (b_s x + sum a_rs Q_r') and h (b_s y + sum a_rs V_r'), `before` being Q', V' of later stages."""

@@ -47,6 +47,17 @@ def rollout_gradient_text(program: RolloutProgram, target: Target) -> str:
     return module_text([f.text()], target)
 
 
+def gradient_kernel_text(program: RolloutProgram, target: Target, threads: int) -> str:
+    """The same function as a kernel of a GPU, one thread per row in blocks of so many threads."""
+    f = IRFunction(ROLLOUT_GRADIENT, gradient_arguments(target), on_device=True)
+    given = dict(zip(gradient_arguments(target), f.arguments, strict=True))
+    at = f.op("add", f.op("mul", f.block(), threads), f.thread())
+    with f.unless(f.compared("sge", at, given["count"])):
+        GradientRows(program, Body(target, f=f), given).write(at)
+    f.ret()
+    return f.text()
+
+
 class GradientRows:
     """The code of as many rows as the target has lanes; for arms whose joints friction cannot hold."""
 

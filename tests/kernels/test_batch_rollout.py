@@ -170,6 +170,10 @@ def test_inputs_by_step_are_held_over_each() -> None:
     many = k.simulate(q[0], qd[0], steps=7, step=H, torque=u)  # many inputs from one state
     assert np.array_equal(many.q[0], made.q[0])
     assert many.q.shape == (3, 1)
+    assert np.array_equal(
+        k.simulate(q[0], qd[0], steps=7, step=H, torque=u[:, 0]).q,
+        k.simulate(q[:1], qd[:1], steps=7, step=H, torque=u[:, :1]).q,
+    )
     held = k.simulate(q, qd, steps=7, step=H, torque=u[:, :1])
     assert np.array_equal(held.q, k.simulate(q, qd, steps=7, step=H, torque=u[:, 0]).q)
     assert np.array_equal(

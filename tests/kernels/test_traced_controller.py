@@ -109,7 +109,7 @@ def test_numbers_that_a_plain_law_refers_to_may_change() -> None:
         ({"period": 0}, "controller, period: expected a whole number of at least 1, got 0"),
         ({"state": 1}, "with state=1 expected a pair"),
         (
-            {"reference": np.zeros((4, 2))},
+            {"reference": np.zeros((4, 2, 2))},
             r"controller, reference: expected shape \(2,\) held, \(3, 2\) by step",
         ),
     ],

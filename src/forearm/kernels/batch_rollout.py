@@ -106,6 +106,8 @@ def arrays_of(
     u = np.full(size, u) if u.ndim == 0 else u
     shapes = [(name, u.shape, 3), *_parameter_shapes(parameters)]
     batch = batch_of(arm, {"q0": q0.shape, "qd0": qd0.shape}, shapes)
+    if not batch and u.ndim == 2 and len(u) != plan.steps:  # one state, and what drives many arms from it
+        batch = (len(u),)
     strides = strides_of(name, u.shape, size, batch, plan.steps)
     values = np.empty(0, dtype)
     if owner.parameters:

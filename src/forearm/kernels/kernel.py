@@ -365,9 +365,10 @@ class Kernel:
         Args:
             states: q and qd as `simulate` leaves them with this `record`, (records, n) or (B, records, n).
             weights: of q and qd: of those at the end, (n,) or (B, n), or of all that were kept.
+            steps, step: as `simulate` was given them.
             record: steps between kept states, from which those between are computed again.
-            steps, step, method, torque, voltage, parameters: as `simulate` was given them.
-            threads: as in every method of `Kernel`.
+            method, torque, voltage: as `simulate` was given them.
+            threads, parameters: as in every method of `Kernel`.
         """
         with making():
             from forearm.kernels.rollout_arguments import plan_of

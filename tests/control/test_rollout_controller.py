@@ -27,11 +27,11 @@ IN_PYTHON: dict[str, Any] = {
 def test_a_law_moves_the_arm_as_its_controller_does(law: str, steps: int) -> None:
     t = PERIOD * np.arange(SAMPLES + 1)[:, None]
     low = np.array([0.2, -0.3, 0.1])
-    wanted = low + 0.2 * np.sin(3.0 * t), 0.6 * np.cos(3.0 * t), -1.8 * np.sin(3.0 * t) + 0.0 * low
-    wanted = tuple(np.broadcast_to(x, (SAMPLES + 1, 3)) for x in wanted)
+    motion = low + 0.2 * np.sin(3.0 * t), 0.6 * np.cos(3.0 * t), -1.8 * np.sin(3.0 * t)
+    wanted = [np.broadcast_to(x, (SAMPLES + 1, 3)) for x in motion]
     q0, qd0 = low + 0.02, np.array([0.5, 0.4, 0.6])
     loop = fa.control.run(
-        ARM, IN_PYTHON[law](ARM), wanted, period=PERIOD, step=PERIOD / steps, q0=q0, qd0=qd0
+        ARM, IN_PYTHON[law](ARM), tuple(wanted), period=PERIOD, step=PERIOD / steps, q0=q0, qd0=qd0
     )
     by_step = [np.repeat(x, steps, axis=0)[None, : SAMPLES * steps] for x in wanted]
     controller = fa.control.rollout_controller(ARM, law, *by_step, step=PERIOD / steps, period=steps)

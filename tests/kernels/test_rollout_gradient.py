@@ -55,17 +55,20 @@ def test_gradients_are_those_of_differences(
     own = np.array(list(k.parameters.values()))
     own = own * (1.0 + 0.1 * numbers(B, len(own))) if len(shape) == 3 else own
     told: dict[str, Any] = {"steps": STEPS, "step": H, "method": method}
-    made = k.simulate(q, qd, record=record, parameters=own, **{drive: u}, **told)
-    weights = [numbers(side, *(made.q.shape if kept else q.shape))[side - 1] for side in (1, 2)]
-    found = k.simulate_gradient(made, weights, record=record, parameters=own, **{drive: u}, **told)
+    driven: dict[str, Any] = {drive: u, "parameters": own, **told}
+    made = k.simulate(q, qd, record=record, **driven)
+    shape = made.q.shape if kept else q.shape
+    weights = numbers(1, *shape)[0], numbers(2, *shape)[1]
+    found = k.simulate_gradient(made, weights, record=record, **driven)
 
     def total(q: Floats, qd: Floats, u: Floats, own: Floats) -> float:
-        every = record if kept else None
-        left = k.simulate(q, qd, record=every, parameters=own, **{drive: u}, **told)
+        driven: dict[str, Any] = {drive: u, "parameters": own, **told}
+        left = k.simulate(q, qd, record=record if kept else None, **driven)
         return float(sum(np.sum(w * x) for w, x in zip(weights, left, strict=True)))
 
     given = [q, qd, u, own]
     for place, (x, gradient) in enumerate(zip(given, found, strict=True)):
+        assert gradient is not None
         assert gradient.shape == x.shape
         along = numbers(place + 1, *x.shape)[place] * np.abs(x)
 
@@ -101,8 +104,9 @@ def test_neither_lanes_nor_threads_nor_records_change_gradients() -> None:
     right = k.simulate_gradient(kept[0], weights, record=1, **told)
     other = k.simulate_gradient(kept[1], weights, record=4, threads=3, **told)
     assert all(np.array_equal(x, y) for x, y in zip(right[:3], other[:3], strict=True))
+    state = kept[0].q[5], kept[0].qd[5]
     one = k.simulate_gradient(
-        (kept[0].q[5], kept[0].qd[5]), [w[5] for w in weights], record=1, steps=STEPS, step=H, torque=u[5]
+        state, (weights[0][5], weights[1][5]), record=1, steps=STEPS, step=H, torque=u[5]
     )
     assert np.array_equal(one.q0, right.q0[5])
     assert np.array_equal(one.drive, right.drive[5, 0])

@@ -81,6 +81,39 @@ def test_gradients_are_those_of_differences(
         )
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [(6,), (B, 6), (1, STEPS, 6), (B, STEPS, 6)])
+@pytest.mark.parametrize(("period", "record"), [(1, 1), (1, 3), (2, 4)])
+@pytest.mark.sweep
+def test_gradients_go_through_a_controller(shape: tuple[int, ...], period: int, record: int) -> None:
+    k = kernel()
+
+    def law(t: Any, q: Any, qd: Any, row: Any, model: Any) -> Any:
+        return row[:3] * np.sin(q + 9.0 * t) - row[3:] * qd + model.gravity(q)
+
+    q, qd, row = numbers(B, 3), numbers(2, B, 3)[1], 5.0 * numbers(*shape)
+    weights = numbers(1, B, 3)[0], numbers(2, B, 3)[1]
+    told: dict[str, Any] = {"steps": STEPS, "step": H}
+
+    def total(q: Floats, qd: Floats, row: Floats) -> float:
+        left = k.simulate(q, qd, controller=fa.TracedController(law, row, period), **told)
+        return float(sum(np.sum(w * x) for w, x in zip(weights, left, strict=True)))
+
+    controller = fa.TracedController(law, row, period)
+    kept = k.simulate(q, qd, controller=controller, record=record, **told)
+    found = k.simulate_gradient(kept, weights, controller=controller, record=record, **told)
+    given = [q, qd, row]
+    for place, (x, gradient) in enumerate(zip(given, found[:3], strict=True)):
+        assert gradient.shape == x.shape
+        along = numbers(place + 1, *x.shape)[place] * np.abs(x)
+
+        def moved(value: Floats, place: int = place) -> float:
+            return total(*(value if k == place else y for k, y in enumerate(given)))
+
+        right = slope(moved, x, along)
+        assert abs(right - np.sum(gradient * along)) < DIFFERENCE * np.abs(gradient * along).sum()
+
+
 def test_a_block_has_the_gradient_of_its_closed_form() -> None:
     k = fa.compile(block())  # q'' = u / m
     told: dict[str, Any] = {"steps": 4, "step": 0.1, "torque": np.zeros((4, 1))}
@@ -127,6 +160,18 @@ def test_no_steps_give_the_weights_themselves() -> None:
     assert found.q0.tolist() == [[1.0], [2.0]]
     assert found.qd0.tolist() == [[3.0], [4.0]]
     assert found.drive.tolist() == [0.0]
+
+
+def test_controllers_that_are_not_differentiated_are_refused() -> None:
+    k, states = fa.compile(beam()), (np.zeros((3, 1)),) * 2
+    keeps = fa.TracedController(lambda t, q, qd, row, model, state: (-q, state), state=1)
+    with pytest.raises(fa.InputError, match="a law that keeps a state is not differentiated"):
+        k.simulate_gradient(states, ([0.0], [0.0]), steps=4, step=H, record=2, controller=keeps)
+    slow = fa.TracedController(lambda t, q, qd: -q, period=4)
+    with pytest.raises(
+        fa.InputError, match="record: expected a multiple of the controller's period, 4, got 2"
+    ):
+        k.simulate_gradient(states, ([0.0], [0.0]), steps=4, step=H, record=2, controller=slow)
 
 
 @pytest.mark.parametrize(

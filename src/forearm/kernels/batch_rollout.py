@@ -79,7 +79,7 @@ def simulate(
     dtype = np.dtype(owner.dtype)
     asked = results_for([plan.result(given.batch, owner.arm.n)] * 2, _pair(call.out), dtype)
     inputs = [given.q0, given.qd0, given.drive, given.parameters]
-    results = [apart(array, inputs) for array in asked]
+    results = asked if call.out is None else [apart(array, inputs) for array in asked]
     _run(rollout_of(request), given, results, plan, controller, call.threads)
     return Rollout(*copied(results, asked))
 

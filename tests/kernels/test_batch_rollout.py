@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -15,10 +16,12 @@ from one_joint import MASS, beam, block
 
 import forearm as fa
 from forearm.dynamics.explicit_methods import TABLEAUS
-from forearm.kernels.batch_rollout_ir import rollout_kernel_text
+from forearm.kernels import batch_rollout
+from forearm.kernels.batch_rollout_ir import batch_rollout_text, rollout_kernel_text
 from forearm.kernels.cuda.ptx import assembly
 from forearm.kernels.cuda.text import DEVICE_TARGETS, device_module
-from forearm.kernels.rollout_request import RolloutRequest
+from forearm.kernels.native import function_of, host, loaded, object_code
+from forearm.kernels.rollout_request import ARGUMENTS, ROLLOUT, RolloutRequest
 
 Floats = NDArray[np.float64]
 H = 2e-3
@@ -95,6 +98,40 @@ def test_neither_lanes_nor_threads_nor_records_change_bits() -> None:
     single = fa.compile(arm, dtype="float32").simulate(q, qd, torque=u, **told)
     assert single.q.dtype == np.float32
     assert np.max(np.abs(single.q - made.q)) < 1e-4
+
+
+def test_pieces_between_which_it_can_be_interrupted_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    k, (q, qd, u) = fa.compile(beam()), starts(beam(), 23)
+    told: dict[str, Any] = {"steps": 6, "step": H, "record": 2, "torque": np.repeat(u[:, None], 6, axis=1)}
+    right = k.simulate(q, qd, **told)
+    monkeypatch.setattr(batch_rollout, "AT_ONCE", 1)
+    monkeypatch.setattr(batch_rollout, "LEAST_ROWS", 5)
+    made = k.simulate(q, qd, threads=2, **told)
+    assert np.array_equal(made.q, right.q)
+    assert np.array_equal(made.qd, right.qd)
+    weights = right.q[:, 0], right.qd[:, 0]
+    pieces = k.simulate_gradient(made, weights, **told)
+    monkeypatch.undo()
+    whole = k.simulate_gradient(made, weights, **told)
+    assert all(np.array_equal(x, y) for x, y in zip(pieces[:3], whole[:3], strict=True))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not host("float64").fused, reason="a GPU's multiply-add rounds once")
+def test_the_text_of_a_gpu_thread_has_the_same_bits() -> None:
+    arm = arm_of("sticks")
+    q, qd, u = starts(arm, 3)
+    right = fa.compile(arm).simulate(q, qd, steps=40, step=H, torque=u)
+    program = RolloutRequest(arm, "float64", (), "host", "rk4", False).program()
+    code = object_code(batch_rollout_text(program, DEVICE_TARGETS["float64"]))
+    pointers, whole = ARGUMENTS[ROLLOUT]
+    kinds = [ctypes.c_void_p] * pointers + [ctypes.c_int64] * whole + [ctypes.c_double]
+    function = function_of(loaded(code, [ROLLOUT]), ROLLOUT, *kinds)
+    made, nothing = np.empty((2, 3, arm.n)), np.empty(0)
+    addresses = [x.ctypes.data for x in (q, qd, u, nothing, nothing, *made)]
+    function(*addresses, 3, 40, 0, 1, arm.n, arm.n, arm.n, 0, 0, 0, 0, H)
+    assert np.array_equal(made[0], right.q)
+    assert np.array_equal(made[1], right.qd)
 
 
 def test_a_block_that_slides_stops_and_stays() -> None:

@@ -16,7 +16,7 @@ from forearm.errors import InputError
 from forearm.kernels.arrays import Array, DType, as_numbers
 from forearm.kernels.batch_rollout import RolloutArrays, RolloutOwner, arrays_of, request_of, run_rows
 from forearm.kernels.dispatch import Parameters
-from forearm.kernels.rollout_arguments import RolloutPlan, check_driving, state_stride
+from forearm.kernels.rollout_arguments import RolloutPlan, check_driving
 from forearm.kernels.rollout_request import ROLLOUT_GRADIENT, rollout_of
 from forearm.kernels.traced_controller import TracedController, as_controller
 
@@ -55,33 +55,28 @@ def simulate_gradient(
     batch = q.shape[:-2]
     if given.batch != batch:
         raise InputError(f"simulate_gradient: expected states of {given.batch} arms, got {q.shape}.")
-    count, size = batch[0] if batch else 1, given.drive.shape[-1]
-    by_step = given.drive_strides[1] > 0
     request = request_of(owner, plan.method, what, controller, given)
     function = rollout_of(replace(request, function=ROLLOUT_GRADIENT))
+    count, by_step = given.count, given.drive_strides[1] > 0
     # A controller leaves nothing at steps at which it is not asked.
-    drive = np.zeros((count, *((plan.steps,) if by_step else ()), size), dtype)
+    drive = np.zeros((count, plan.steps if by_step else 1, given.drive.shape[-1]), dtype)
     made = [np.empty((count, k), dtype) for k in (n, n, len(owner.parameters))]
     scratch = np.empty((count, plan.record, (2 if controller is None else 3) * n), dtype)
-    nothing, row, step = np.empty(0, dtype), *given.drive_strides
-    drives = [given.drive, given.parameters, nothing]
-    rows = [row, state_stride(given.parameters.shape), 0]
-    inputs = row, step, rows[1], 0, 0
-    if controller is not None:
-        drives, rows, inputs = drives[::-1], rows[::-1], (0, 0, rows[1], row, step)
-    arrays = [q, qd, *drives, *weighted, scratch, made[0], made[1], drive, made[2]]
+    left = [scratch, *made[:2], drive, made[2]]
+    arrays = [q, qd, *(array for array, _, _ in given.driving), *weighted, *left]
     weighed = (plan.records if by_record else 1) * n
-    kept, left = plan.records * n, [n, n, drive[0].size if count else 0, len(owner.parameters)]
-    strides = [kept, kept, *rows, weighed, weighed, plan.record * scratch.shape[-1], *left]
+    rows = [plan.records * n] * 2 + [row for _, row, _ in given.driving] + [weighed] * 2
+    rows += [array.size // max(count, 1) for array in left]
     native = function.part("batch" if count > 1 else "single")
     period = 1 if controller is None else controller.period
-    numbers = plan.steps, plan.record, plan.records, period, *inputs, int(by_record), int(by_step), plan.h
+    kinds = int(by_record), int(by_step)
+    numbers = plan.steps, plan.record, plan.records, period, *given.strides, *kinds, plan.h
 
     def called(*pointers_and_count: int) -> None:
         native.call(*pointers_and_count, *numbers)
 
-    bytes_apart = [dtype.itemsize * k for k in strides]
-    run_rows(function, replace(native, call=called), arrays, bytes_apart, (count, 4 * plan.steps), threads)
+    strides = [dtype.itemsize * row for row in rows]
+    run_rows(function, replace(native, call=called), arrays, strides, (count, 4 * plan.steps), threads)
     q0, qd0 = (array.reshape(*batch, n) for array in made[:2])
     by_parameters = made[2].sum(axis=0) if given.parameters.ndim == 1 else made[2]
     return RolloutGradient(q0, qd0, _summed(drive, given), by_parameters if owner.parameters else None)
@@ -95,8 +90,8 @@ def _check_controller(controller: TracedController, plan: RolloutPlan) -> None:
         )
     if plan.record % controller.period:
         raise InputError(
-            f"simulate_gradient, record: expected a multiple of the controller's period, {controller.period}, "
-            f"got {plan.record}."
+            "simulate_gradient, record: expected a multiple of the controller's period, "
+            f"{controller.period}, got {plan.record}."
         )
 
 

@@ -389,6 +389,7 @@ class Kernel:
         method: str = "rk4",
         torque: ArrayLike | None = None,
         voltage: ArrayLike | None = None,
+        controller: TracedController | Callable[..., Any] | None = None,
         threads: int | None = None,
         parameters: Parameters | None = None,
     ) -> RolloutGradient:
@@ -398,16 +399,18 @@ class Kernel:
         Args:
             states: q and qd as `simulate` leaves them with this `record`, (records, n) or (B, records, n).
             weights: of q and qd: of those at the end, (n,) or (B, n), or of all that were kept.
+            steps, step: as `simulate` was given them.
             record: steps between kept states, from which those between are computed again.
-            steps, step, method, torque, voltage, parameters: as `simulate` was given them.
-            threads: as in every method of `Kernel`.
+            method, torque, voltage, controller: as `simulate` was given them; `record` is a multiple of the
+                controller's period.
+            threads, parameters: as in every method of `Kernel`.
         """
         with making():
             from forearm.kernels.rollout_arguments import plan_of
             from forearm.kernels.rollout_gradient import simulate_gradient
 
         plan = plan_of(steps, step, method, record)
-        driving = {"torque": torque, "voltage": voltage}
+        driving = {"torque": torque, "voltage": voltage, "controller": controller}
         return simulate_gradient(self, states, weights, plan, driving, threads, parameters)
 
     def fused(self, functions: Iterable[str]) -> Fused:

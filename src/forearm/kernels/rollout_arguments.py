@@ -87,6 +87,11 @@ def batch_of(arm: Arm, states: Mapping[str, Shape], others: Sequence[tuple[str, 
     return (sizes.pop(),) if sizes else (1,) if found else ()
 
 
+def driven_batch(batch: Shape, drive: Shape, steps: int) -> Shape:
+    """The same, or as many arms as there are rows of what drives them from one state."""
+    return (drive[0],) if not batch and len(drive) == 2 and drive[0] != steps else batch
+
+
 def strides_of(name: str, shape: Shape, size: int, batch: Shape, steps: int) -> tuple[int, int]:
     """How many numbers lie between two arms, and between two steps, of what drives them: (size,) or
     (B, size) held, (steps, size) or (B, steps, size) by step, 1 in the place of what all share.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # The functions' names in their objects, and how many arrays and whole numbers they are given; the length of
 # a step comes last.
 ROLLOUT, ROLLOUT_GRADIENT = "batch_rollout", "rollout_gradient"
-ARGUMENTS = {ROLLOUT: (7, 11), ROLLOUT_GRADIENT: (11, 9)}
+ARGUMENTS = {ROLLOUT: (7, 11), ROLLOUT_GRADIENT: (12, 12)}
 MOST_KEPT = 32  # rollouts of a process
 
 

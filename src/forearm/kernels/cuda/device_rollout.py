@@ -29,6 +29,7 @@ from forearm.kernels.rollout_arguments import (
     Shape,
     batch_of,
     check_driving,
+    driven_batch,
     state_stride,
     strides_of,
 )
@@ -102,6 +103,7 @@ class _DeviceRun:
             batch = batch_of(
                 owner.arm, {"q0": q0.shape, "qd0": qd0.shape}, [(self.what, u.shape, 3), *_rows(call)]
             )
+            batch = driven_batch(batch, u.shape, plan.steps)
             arrays = [q0, qd0, u]
             if owner.parameters:
                 made = device_values(call.parameters, owner.parameters, batch, dtype, first, lead, stream)

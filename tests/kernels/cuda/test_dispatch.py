@@ -269,6 +269,19 @@ def test_tensors_that_cannot_be_read(torch: FakeTorch, fake: FakeLibrary, functi
     assert len(fake.launches) == launched
 
 
+def test_numbers_that_became_others_in_place(torch: FakeTorch, function: FakeFunction) -> None:
+    x, y, out = (
+        torch.array(X),
+        torch.array(Y),
+        [torch.array(np.zeros((40, 3))), torch.array(np.zeros((40, 3, 3)))],
+    )
+    for _ in range(3):  # until a call looks at no more than what can change
+        run(function, (x, y), Call({}, out))
+    y.view = y.view.view(np.int64)  # y.data = y.data.view(torch.int64)
+    with pytest.raises(InputError, match=r"^y: expected float64 on the device, got int64"):
+        run(function, (x, y), Call({}, out))
+
+
 def test_gradients_that_nobody_wants(torch: FakeTorch, function: FakeFunction) -> None:
     x = torch.array(X)
     x.requires_grad, torch.is_grad_enabled = True, False

@@ -16,7 +16,7 @@ from forearm.kernels.cuda.device_arrays import ArrayLibrary, DeviceArray, check_
 from forearm.kernels.cuda.driver import DeviceStream, driver
 from forearm.kernels.cuda.unknown_arrays import DLPACK, INTERFACE, NUMBA, is_lent_on_device
 
-OF_TENSORS = attrgetter("shape", "requires_grad")
+OF_TENSORS = attrgetter("shape", "dtype", "requires_grad")  # t.data = ... changes any of them in place
 LOWEST = 1 << 32  # arrays on a device lie at higher addresses
 
 

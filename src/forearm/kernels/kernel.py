@@ -81,7 +81,11 @@ class Kernel:
         return f"<Kernel of {self.arm.name!r}, {self.dtype}{where}, compiled: {made}>"
 
     def to(self, device: str) -> Kernel:
-        """The same functions on another device: "cpu", "cuda" or "cuda:1"."""
+        """The same functions on another device.
+
+        Args:
+            device: "cpu", "cuda" or "cuda:1".
+        """
         if device == self.device:
             return self
         found = self._elsewhere.get(device)
@@ -442,8 +446,12 @@ class Kernel:
         return casadi_function(self, function, file, derivatives)
 
     def compiled(self, *names: str, derived: tuple[str, ...] = ()) -> Any:
-        """A function by name, or several as one, differentiated in these ways; made when it is
-        first called. A `Compiled`, or for a GPU a `DeviceCompiled`.
+        """A function by name, or several as one; made when it is first called. A `Compiled`, or for a GPU a
+        `DeviceCompiled`.
+
+        Args:
+            names: those that `fa.generate` knows.
+            derived: ways of `codegen.differentiated` that it is differentiated in, one after the other.
         """
         found = self._made.get((*names, *derived))
         if found is not None:

@@ -13,12 +13,13 @@ from forearm.arm.arm import Arm
 from forearm.errors import InputError, shorten
 from forearm.kernels.arrays import Array, DType, apart, as_numbers, copied, results_for
 from forearm.kernels.compiled import Native
-from forearm.kernels.dispatch import Call, Parameters, refuse, values_of
+from forearm.kernels.dispatch import Call, Parameters, parameter_values, refuse
 from forearm.kernels.rollout_arguments import (
     RolloutPlan,
     batch_of,
     check_driving,
     check_motors,
+    driven_batch,
     state_stride,
     strides_of,
 )
@@ -97,9 +98,9 @@ def simulate(
     what = check_driving(driving)
     controller = as_controller(driving[what]) if what == "controller" else None
     given = arrays_of(owner, states, plan, (what, driving[what]), controller, call.parameters)
-    request = request_of(owner, plan.method, what, controller, given)
+    request = request_of(owner, plan.method, what, controller, given.drive.shape[-1])
     dtype = np.dtype(owner.dtype)
-    asked = results_for([plan.result(given.batch, owner.arm.n)] * 2, _pair(call.out), dtype)
+    asked = results_for([plan.result(given.batch, owner.arm.n)] * 2, pair_of(call.out), dtype)
     inputs = [given.q0, given.qd0, given.drive, given.parameters]
     results = asked if call.out is None else [apart(array, inputs) for array in asked]
     _run(rollout_of(request), given, results, plan, controller, call.threads)
@@ -128,25 +129,24 @@ def arrays_of(
     u = np.full(size, u) if u.ndim == 0 else u
     shapes = [(name, u.shape, 3), *_parameter_shapes(parameters)]
     batch = batch_of(arm, {"q0": q0.shape, "qd0": qd0.shape}, shapes)
-    if not batch and u.ndim == 2 and len(u) != plan.steps:  # one state, and what drives many arms from it
-        batch = (len(u),)
+    batch = batch or driven_batch(u.shape, plan.steps)
     strides = strides_of(name, u.shape, size, batch, plan.steps)
     values = np.empty(0, dtype)
     if owner.parameters:
-        values = values_of(parameters, owner.parameters, batch, dtype)
+        values = parameter_values(parameters, owner.parameters, batch, dtype)
     else:
         refuse(parameters)
     return RolloutArrays(batch, q0, qd0, u, strides, values, controller is not None)
 
 
 def request_of(
-    owner: RolloutOwner, method: str, what: str, controller: TracedController | None, given: RolloutArrays
+    owner: RolloutOwner, method: str, what: str, controller: TracedController | None, width: int
 ) -> RolloutRequest:
-    """What must be compiled."""
+    """What must be compiled; a controller's reference has rows of so many numbers."""
     voltage, law, digest = what == "voltage", None, ""
     if controller is not None:
         voltage = controller.output == "voltage"
-        law, digest = controller.traced(owner.arm, given.drive.shape[-1])
+        law, digest = controller.traced(owner.arm, width)
     if voltage:
         check_motors(owner.arm)
     names = tuple(owner.parameters)
@@ -214,7 +214,8 @@ def _parameter_shapes(parameters: Parameters | None) -> list[tuple[str, tuple[in
     return [] if parameters is None else [("parameters", np.shape(parameters), 2)]
 
 
-def _pair(out: Sequence[Array] | None) -> Sequence[Array] | None:
+def pair_of(out: Sequence[Array] | None) -> Sequence[Array] | None:
+    """The arrays for q and qd, if any."""
     if out is not None and (not isinstance(out, tuple | list) or len(out) != 2):
         raise InputError(f"out: expected a pair of arrays (q, qd), got {shorten(out)}.")
     return out

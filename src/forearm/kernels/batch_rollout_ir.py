@@ -20,6 +20,7 @@ from forearm.kernels.rollout_request import ROLLOUT
 from forearm.kernels.transpose import store_columns
 from forearm.kernels.vectors import Body, InMemory, Target
 from forearm.symbols import Graph
+from forearm.symbols.ordering import order
 
 # What a rollout is given, in this order: arrays; rows of arms, steps, steps between two records (0: only the
 # end is left) and between two answers of a controller; and how many numbers lie between rows, and steps.
@@ -92,13 +93,17 @@ def batch_rollout_text(program: RolloutProgram, target: Target) -> str:
     return module_text([f.text()], target)
 
 
-def rollout_kernel_text(program: RolloutProgram, target: Target, threads: int) -> str:
-    """The same function as a kernel of a GPU, one thread per row in blocks of so many threads."""
-    f = IRFunction(ROLLOUT, rollout_arguments(target), on_device=True)
-    given = dict(zip(rollout_arguments(target), f.arguments, strict=True))
+def rollout_kernel_text(name: str, program: RolloutProgram, target: Target, threads: int) -> str:
+    """The same function as a kernel of a GPU, one thread per row in blocks of so many threads; the count of
+    rows is its last argument.
+    """
+    given = rollout_arguments(target)
+    given["count"] = given.pop("count")
+    f = IRFunction(name, given, on_device=True)
+    named = dict(zip(given, f.arguments, strict=True))
     at = f.op("add", f.op("mul", f.block(), threads), f.thread())
-    with f.unless(f.compared("sge", at, given["count"])):
-        RolloutRows(program, Body(target, f=f), given).write(at)
+    with f.unless(f.compared("sge", at, named["count"])):
+        RolloutRows(program, Body(target, f=f), named).write(at)
     f.ret()
     return f.text()
 
@@ -346,7 +351,8 @@ class RolloutRows:
             if name not in self.columns:
                 values[x.node] = entry_of(named, name)
         results = list(function.region.results)
-        compute(body, function.region.graph, results, values)
+        places = order(function.region.graph, results) if self.target.is_gpu else None
+        compute(body, function.region.graph, results, values, places)
         return [result(body, e, values) for e in results]
 
     def computed(self, traced: Traced, named: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:

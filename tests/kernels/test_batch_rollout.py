@@ -338,7 +338,7 @@ def test_a_plain_arm_is_one_loop_without_calls_on_a_gpu() -> None:
     for name, calls in (("rigid", False), ("sticks", True)):
         for dtype, target in DEVICE_TARGETS.items():
             program = RolloutRequest(arm_of(name), dtype, (), "host", "rk4", False).program()
-            made = assembly(device_module([rollout_kernel_text("batch_rollout", program, target, 128)], target))
+            made = assembly(device_module([rollout_kernel_text(ROLLOUT, program, target, 128)], target))
             assert ".entry batch_rollout" in made
             assert ("call.uni" in made) is calls
             assert (".local" in made) is calls

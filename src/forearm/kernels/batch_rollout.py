@@ -128,7 +128,8 @@ def arrays_of(
     size = n if controller is None or u.ndim == 0 else u.shape[-1]
     u = np.full(size, u) if u.ndim == 0 else u
     shapes = [(name, u.shape, 3), *_parameter_shapes(parameters)]
-    batch = driven_batch(batch_of(arm, {"q0": q0.shape, "qd0": qd0.shape}, shapes), u.shape, plan.steps)
+    batch = batch_of(arm, {"q0": q0.shape, "qd0": qd0.shape}, shapes)
+    batch = batch or driven_batch(u.shape, plan.steps)
     strides = strides_of(name, u.shape, size, batch, plan.steps)
     values = np.empty(0, dtype)
     if owner.parameters:

@@ -398,7 +398,7 @@ class Kernel:
         parameters: Parameters | None = None,
     ) -> RolloutGradient:
         """Gradients of what `simulate` was given: of the sum of weights times the states that it left, in
-        reverse mode, without a Jacobian. For arms whose joints friction cannot hold.
+        reverse mode, without a Jacobian. On the CPU, for arms whose joints friction cannot hold.
 
         Args:
             states: q and qd as `simulate` leaves them with this `record`, (records, n) or (B, records, n).
@@ -409,6 +409,11 @@ class Kernel:
                 controller's period.
             threads, parameters: as in every method of `Kernel`.
         """
+        if self.device != CPU:
+            raise InputError(
+                "simulate_gradient: gradients of rollouts are computed on the CPU, from arrays there; take "
+                'k.to("cpu").'
+            )
         with making():
             from forearm.kernels.rollout_arguments import plan_of
             from forearm.kernels.rollout_gradient import simulate_gradient

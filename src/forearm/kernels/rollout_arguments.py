@@ -87,9 +87,9 @@ def batch_of(arm: Arm, states: Mapping[str, Shape], others: Sequence[tuple[str, 
     return (sizes.pop(),) if sizes else (1,) if found else ()
 
 
-def driven_batch(batch: Shape, drive: Shape, steps: int) -> Shape:
-    """The same, or as many arms as there are rows of what drives them from one state."""
-    return (drive[0],) if not batch and len(drive) == 2 and drive[0] != steps else batch
+def driven_batch(shape: Shape, steps: int) -> Shape:
+    """The arms that go from one state, by what drives them: rows, unless there is one for each step."""
+    return shape[:1] if len(shape) == 2 and shape[0] != steps else ()
 
 
 def strides_of(name: str, shape: Shape, size: int, batch: Shape, steps: int) -> tuple[int, int]:

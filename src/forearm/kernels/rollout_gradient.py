@@ -43,7 +43,7 @@ def simulate_gradient(
 ) -> RolloutGradient:
     """Gradients of what a rollout was given, as `Kernel.simulate_gradient` says."""
     arm, dtype, n = owner.arm, np.dtype(owner.dtype), owner.arm.n
-    _refuse_sticking(arm, tuple(owner.parameters))
+    refuse_sticking(arm, tuple(owner.parameters))
     what = check_driving(driving)
     controller = as_controller(driving[what]) if what == "controller" else None
     if controller is not None:
@@ -63,17 +63,19 @@ def simulate_gradient(
     made = [np.empty((count, k), dtype) for k in (n, n, len(owner.parameters))]
     scratch = np.empty((count, plan.record, (2 if controller is None else 3) * n), dtype)
     left = [scratch, *made[:2], drive, made[2]]
-    arrays = [q, qd, *(array for array, _, _ in given.driving), *weighted, *left]
+    (u, u_row, u_step), (values, p_row, _), (reference, r_row, r_step) = given.driving
+    arrays = [q, qd, u, values, *weighted, *left]
     weighed = (plan.records if by_record else 1) * n
-    rows = [plan.records * n] * 2 + [row for _, row, _ in given.driving] + [weighed] * 2
+    rows = [plan.records * n, plan.records * n, u_row, p_row, weighed, weighed]
     rows += [array.size // max(count, 1) for array in left]
+    numbers = [plan.steps, plan.record, plan.records, u_row, u_step, p_row, int(by_record), int(by_step)]
+    if controller is not None:
+        arrays, rows = [*arrays, reference], [*rows, r_row]
+        numbers += [controller.period, r_row, r_step]
     native = function.part("batch" if count > 1 else "single")
-    period = 1 if controller is None else controller.period
-    kinds = int(by_record), int(by_step)
-    numbers = plan.steps, plan.record, plan.records, period, *given.strides, *kinds, plan.h
 
     def called(*pointers_and_count: int) -> None:
-        native.call(*pointers_and_count, *numbers)
+        native.call(*pointers_and_count, *numbers, plan.h)
 
     strides = [dtype.itemsize * row for row in rows]
     run_rows(function, replace(native, call=called), arrays, strides, (count, 4 * plan.steps), threads)
@@ -130,7 +132,8 @@ def _weights(
     return shapes == {states}, made
 
 
-def _refuse_sticking(arm: Arm, parameters: tuple[str, ...]) -> None:
+def refuse_sticking(arm: Arm, parameters: tuple[str, ...]) -> None:
+    """Refuse arms with a joint that friction can hold."""
     from forearm.codegen.simulation_step import held_by_friction
     from forearm.drives.joint import depends_on_load
 

@@ -25,22 +25,27 @@ from forearm.kernels.vectors import Body, Target
 # are of the end alone, or of every record where by_record is 1; gradients out_u of inputs, or of a
 # controller's reference, are summed over steps, or by step where by_step is 1.
 ARRAYS = (
-    *("states_q", "states_qd", "u", "parameters", "reference", "weights_q", "weights_qd", "scratch"),
+    *("states_q", "states_qd", "u", "parameters", "weights_q", "weights_qd", "scratch"),
     *("out_q0", "out_qd0", "out_u", "out_parameters"),
 )
-COUNTS = ("count", "steps", "every", "records", "period")
-STRIDES = ("u_row", "u_step", "p_row", "r_row", "r_step", "by_record", "by_step")
+COUNTS = ("count", "steps", "every", "records")
+STRIDES = ("u_row", "u_step", "p_row", "by_record", "by_step")
+OF_CONTROLLER = ("period", "r_row", "r_step")  # which come last, and an array `reference` behind the others
 
 
-def gradient_arguments(target: Target) -> dict[str, str]:
+def gradient_arguments(program: RolloutProgram, target: Target) -> dict[str, str]:
     """The arguments of the function, by name, with their types; `h` is the length of a step, s."""
-    return dict.fromkeys(ARRAYS, "ptr") | dict.fromkeys((*COUNTS, *STRIDES), "i64") | {"h": target.scalar}
+    arrays, numbers = [*ARRAYS], [*COUNTS, *STRIDES]
+    if program.law is not None:
+        arrays.append("reference")
+        numbers += OF_CONTROLLER
+    return dict.fromkeys(arrays, "ptr") | dict.fromkeys(numbers, "i64") | {"h": target.scalar}
 
 
 def rollout_gradient_text(program: RolloutProgram, target: Target) -> str:
     """The module for a CPU: `void rollout_gradient(...)` with `gradient_arguments`."""
-    f = IRFunction(ROLLOUT_GRADIENT, gradient_arguments(target))
-    given = dict(zip(gradient_arguments(target), f.arguments, strict=True))
+    f = IRFunction(ROLLOUT_GRADIENT, gradient_arguments(program, target))
+    given = dict(zip(gradient_arguments(program, target), f.arguments, strict=True))
     rows = GradientRows(program, Body(target, f=f), given)
     with f.loop(0, given["count"], target.lanes) as at:
         rows.write(at)
@@ -48,13 +53,17 @@ def rollout_gradient_text(program: RolloutProgram, target: Target) -> str:
     return module_text([f.text()], target)
 
 
-def gradient_kernel_text(program: RolloutProgram, target: Target, threads: int) -> str:
-    """The same function as a kernel of a GPU, one thread per row in blocks of so many threads."""
-    f = IRFunction(ROLLOUT_GRADIENT, gradient_arguments(target), on_device=True)
-    given = dict(zip(gradient_arguments(target), f.arguments, strict=True))
+def gradient_kernel_text(name: str, program: RolloutProgram, target: Target, threads: int) -> str:
+    """The same function as a kernel of a GPU, one thread per row in blocks of so many threads; the count of
+    rows is its last argument.
+    """
+    given = gradient_arguments(program, target)
+    given["count"] = given.pop("count")
+    f = IRFunction(name, given, on_device=True)
+    named = dict(zip(given, f.arguments, strict=True))
     at = f.op("add", f.op("mul", f.block(), threads), f.thread())
-    with f.unless(f.compared("sge", at, given["count"])):
-        GradientRows(program, Body(target, f=f), given).write(at)
+    with f.unless(f.compared("sge", at, named["count"])):
+        GradientRows(program, Body(target, f=f), named).write(at)
     f.ret()
     return f.text()
 

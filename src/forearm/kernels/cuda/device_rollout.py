@@ -58,7 +58,7 @@ def simulate(
     if controller is not None:
         what = "controller, reference"
         drive = np.empty(0) if controller.reference is None else controller.reference
-    run = _DeviceRun(owner, plan, what, controller)
+    run = _Run(owner, plan, what, controller)
     out = pair_of(call.out)
     if any(library_of(x) for x in (*states, drive)):
         return run.beside(states, drive, replace(call, out=out))
@@ -66,7 +66,7 @@ def simulate(
     return run.there_and_back(states, drive, replace(call, out=out), index)
 
 
-class _DeviceRun:
+class _Run:
     """A rollout that was asked for; `what` drives the arms."""
 
     def __init__(
@@ -103,7 +103,7 @@ class _DeviceRun:
             batch = batch_of(
                 owner.arm, {"q0": q0.shape, "qd0": qd0.shape}, [(self.what, u.shape, 3), *_rows(call)]
             )
-            batch = driven_batch(batch, u.shape, plan.steps)
+            batch = batch or driven_batch(u.shape, plan.steps)
             arrays = [q0, qd0, u]
             if owner.parameters:
                 made = device_values(call.parameters, owner.parameters, batch, dtype, first, lead, stream)

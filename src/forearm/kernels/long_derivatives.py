@@ -68,7 +68,7 @@ def slopes_text(name: str, torques: str, inertia: str, slopes: Slopes, target: T
     A row is a column of a state's matrices; several rows are computed side by side, one in each lane of the
     torques. Their number does not change the bits.
     """
-    return _Writer(name, torques, inertia, slopes, target).text()
+    return _SlopesWriter(name, torques, inertia, slopes, target).text()
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class _Rows:
             yield r, f.load("i64", f.at(self.states, r, "i64")), f.load("i64", f.at(self.columns, r, "i64"))
 
 
-class _Writer:
+class _SlopesWriter:
     def __init__(self, name: str, torques: str, inertia: str, slopes: Slopes, target: Target) -> None:
         self.name, self.torques, self.inertia, self.slopes, self.target = (
             name,

@@ -26,6 +26,8 @@ ORDER = (
     "square",
     "most",
 )
+# Numbers that a call is given before the bounds and the table, in this order.
+SETTINGS = ("stride", "starts", "given", "square", "most")
 # What a lane keeps besides x, dq and the pose; the last two are whole numbers.
 KEPT = ("position", "rotation", "share", "damping", "slow", "patience", "steps", "most", "pose", "tries")
 BLOCK = 64  # postures of the table that a start is chosen from: the one nearest to the pose

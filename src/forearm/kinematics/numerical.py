@@ -59,6 +59,7 @@ def inverse_numeric(
     starts: int = 64,
     seed: int = 0,
     most_steps: int = 100,
+    threads: int | None = 1,
 ) -> NumericSolution:
     """Joint coordinates that bring the hand, or a named link, to a pose.
 
@@ -78,7 +79,28 @@ def inverse_numeric(
         starts: how many starts are tried at most.
         seed: of the starts that are drawn.
         most_steps: iterations of each start at most.
+        threads: how many share a batch; None: one per processor where that is worth it.
     """
+    return solve_numeric(
+        arm, T, start, link, position_only, limits, tolerance, starts, seed, most_steps, threads
+    )
+
+
+def solve_numeric(
+    arm: Arm,
+    T: ArrayLike,
+    start: ArrayLike | None,
+    link: str | None,
+    position_only: bool,
+    limits: bool,
+    tolerance: float,
+    starts: int,
+    seed: int,
+    most_steps: int,
+    threads: int | None,
+    cpu: str | None = None,
+) -> NumericSolution:
+    """The same, by code for a processor."""
     for name, value in (("position_only", position_only), ("limits", limits)):
         check_kind(value, bool, f"inverse_numeric, {name}")
     tolerance = check_number(tolerance, "inverse_numeric, tolerance", minimum=FINEST, maximum=1.0)
@@ -90,8 +112,8 @@ def inverse_numeric(
     first = None if start is None else _starts(arm, start, len(rows))
     from forearm.kernels.numeric_ik import reacher_of
 
-    reacher = reacher_of(arm, None if link is None else arm.link(link).name, position_only, limits)
-    found = reacher.run(rows, first, starts, seed, CLOSER * tolerance, most_steps)
+    reacher = reacher_of(arm, None if link is None else arm.link(link).name, position_only, limits, cpu)
+    found = reacher.run(rows, first, starts, seed, CLOSER * tolerance, most_steps, threads)
     square = (CLOSER * tolerance) ** 2
     return _one(found[0], square, position_only) if single else _many(found, square, position_only)
 

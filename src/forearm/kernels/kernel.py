@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from forearm.kernels.batch_rollout import Rollout
     from forearm.kernels.rollout_gradient import RolloutGradient
     from forearm.kernels.traced_controller import TracedController
+    from forearm.kinematics.numerical import NumericSolution
     from forearm.symbols.counts import Counts
 
 DTYPES = ("float64", "float32")
@@ -238,6 +239,44 @@ class Kernel:
         return self._run(self.compiled("inverse_kinematics"), (flat,), Call(self.parameters, None, threads))[
             0
         ]
+
+    def inverse_numeric(
+        self,
+        T: ArrayLike,
+        *,
+        start: ArrayLike | None = None,
+        link: str | None = None,
+        position_only: bool = False,
+        limits: bool = True,
+        tolerance: float = 1e-9,
+        starts: int = 64,
+        seed: int = 0,
+        most_steps: int = 100,
+        threads: int | None = None,
+    ) -> NumericSolution:
+        """Joint coordinates that bring the hand, or a named link, to poses, as
+        `fa.kinematics.inverse_numeric` finds them; on a GPU by one thread for each pose.
+
+        Poses that lie on a device are taken as they are, and the arrays of the result lie beside them.
+
+        Args:
+            T: pose in the base frame, (4, 4) or (B, 4, 4).
+            start, link, position_only, limits, tolerance, starts, seed, most_steps: as there.
+            threads: as in every method of `Kernel`.
+        """
+        if self.dtype != "float64" or self.parameters:
+            what = "float64" if not self.parameters else "an arm without open parameters"
+            raise InputError(f"inverse_numeric: expected a kernel for {what}, got {self!r}.")
+        with making():
+            from forearm.kinematics.numerical import NumericOptions, solve_numeric
+
+        options = NumericOptions(position_only, limits, tolerance, starts, seed, most_steps)
+        if self.device == CPU:
+            return solve_numeric(self.arm, T, start, link, options, threads, self.cpu)
+        with making():
+            from forearm.kernels.cuda.device_reach import inverse_numeric
+
+        return inverse_numeric(self.arm, T, start, link, options, threads, self._index)
 
     def inverse_dynamics_derivatives(
         self,

@@ -123,7 +123,9 @@ class Reacher:
             self._settings[key] = settings
         if first is None:
             return np.zeros((1, n)), settings
-        return np.ascontiguousarray(put_inside(first, *self.bounds, self.periodic)), settings
+        return np.ascontiguousarray(
+            put_inside(first, self.bounds[0], self.bounds[1], self.periodic)
+        ), settings
 
     def _table(self, starts: int, seed: int) -> Floats:
         """Blocks of postures, (starts or more, BLOCK (COLUMNS + n)):

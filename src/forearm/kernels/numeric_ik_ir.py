@@ -10,7 +10,7 @@ from __future__ import annotations
 from forearm.arm.arm import Arm
 from forearm.codegen.newton import TracedNewtonStep, traced_step
 from forearm.kernels.ir import compute, intrinsics, result
-from forearm.kernels.llvm import IRFunction, Value, joined
+from forearm.kernels.llvm import IRFunction, Operand, Value, joined
 from forearm.kernels.numeric_ik_turn import (
     KEPT,
     ORDER,
@@ -24,8 +24,8 @@ from forearm.kernels.vectors import Body, Target
 
 
 def reach_text(name: str, arm: Arm, position_only: bool, target: Target) -> str:
-    """`void name(T, first, settings, out, i64 count)`, and what it calls: T (count, 12) poses, first (count or
-    1, n) postures to begin from, out (count, n + FIGURES).
+    """`void name(T, first, settings, out, i64 count)`, and what it calls: T (count, 12) poses, first (count
+    or 1, n) postures to begin from, out (count, n + FIGURES).
 
     `settings` are the numbers of SETTINGS, the bounds (2, n) and the table (starts, BLOCK (COLUMNS + n)), one
     behind the other, the same for all poses.
@@ -49,7 +49,8 @@ def _rows(name: str, n: int) -> str:
     bounds = f.at(settings, len(SETTINGS), "double")
     arrays = {"T": T, "first": first, "bounds": bounds, "table": f.at(bounds, 2 * n, "double"), "out": out}
     order = f.space("i64", len(ORDER), "order")
-    for entry, value in (numbers | whole | arrays | {"count": count, "next": 0}).items():
+    told: dict[str, Operand] = {**numbers, **whole, **arrays, "count": count, "next": 0}
+    for entry, value in told.items():
         f.store(value, order_place(f, entry))
     f.call("reach", order)
     f.ret()

@@ -72,7 +72,7 @@ def slopes_text(name: str, torques: str, inertia: str, slopes: Slopes, target: T
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class _ColumnRows:
     """Where the rows at hand lie: `some` of them, each with its state, its column and what is computed."""
 
     states: Value
@@ -126,7 +126,7 @@ class _SlopesWriter:
                 f.store(column, f.at(columns, r, "i64"))
                 for source, to in zip((q, qd, qdd), moved, strict=True):
                     self._copy(f.at(source, state, self.scalar, n), f.at(to, r, self.scalar, n))
-            places = _Rows(states, columns, some, moved, tau, total)
+            places = _ColumnRows(states, columns, some, moved, tau, total)
             self._columns(places, 0, q, f"{self.name}_by_q", len(self.slopes.by_q[0]), tau_q, None)
             viscous = f"@{self.name}_viscous"
             self._columns(places, 1, qd, f"{self.name}_by_qd", len(LINE), tau_qd, viscous)
@@ -173,7 +173,14 @@ class _SlopesWriter:
                 one.store(f.at(f.at(M, state, scalar, n * n), k, scalar), 0, unknown, 1)
 
     def _columns(
-        self, rows: _Rows, which: int, source: Value, table: str, size: int, out: Value, viscous: str | None
+        self,
+        rows: _ColumnRows,
+        which: int,
+        source: Value,
+        table: str,
+        size: int,
+        out: Value,
+        viscous: str | None,
     ) -> None:
         """Columns of the rows at hand: one entry of the argument number `which` is moved, and back."""
         f, n, scalar, one = self.f, self.n, self.scalar, self.one

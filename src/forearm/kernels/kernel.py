@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from forearm.errors import InputError, shorten
 from forearm.kernels import fastcall
 from forearm.kernels.arrays import Array, as_numbers, rows_of
 from forearm.kernels.compiled import Compiled, CompileRequest
-from forearm.kernels.cpu import HOST, chosen
+from forearm.kernels.cpu import CPU, HOST, check_device, chosen
 from forearm.kernels.dispatch import Call, Parameters, run
 from forearm.kernels.fused import Fused
 from forearm.kernels.locks import making
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from forearm.symbols.counts import Counts
 
 DTYPES = ("float64", "float32")
-CPU, DEVICE = "cpu", re.compile("cpu|cuda(:[0-9]{1,4})?")
 
 
 class Kernel:
@@ -404,6 +402,23 @@ class Kernel:
             )
         return Fused(self, self.compiled(*dict.fromkeys(names)), self._run)
 
+    def casadi(
+        self, function: str | Iterable[str], file: str | os.PathLike[str] | None = None, derivatives: int = 2
+    ) -> Any:
+        """A `casadi.Function` of machine code, with derivatives of machine code: for expressions in MX, Opti,
+        integrators and solvers (extra `casadi`). Inputs and outputs have the names that they have here, and
+        `parameters` are the last input where some are open.
+
+        Args:
+            function: a name that `fa.generate` knows, or several as one function that shares what they share.
+            file: the shared object is kept there, for `casadi.external("inverse_dynamics", "./panda.so")`
+                without forearm; None: nowhere.
+            derivatives: 2 for Jacobians and Hessians, 1 for Jacobians alone, 0 for none.
+        """
+        from forearm.frameworks.casadi_external import casadi_function
+
+        return casadi_function(self, function, file, derivatives)
+
     def compiled(self, *names: str, derived: tuple[str, ...] = ()) -> Any:
         """A function by name, or several as one, differentiated in these ways; made when it is
         first called. A `Compiled`, or for a GPU a `DeviceCompiled`.
@@ -542,13 +557,6 @@ def compile(
         )
     names = tuple(_names("compile, parameters", parameters))
     return Kernel(arm, str(np.dtype(dtype)), names, chosen(cpu), device, bool(fast))
-
-
-def check_device(device: str) -> str:
-    """The name of a device; whether it is there is found out when it is needed."""
-    if isinstance(device, str) and DEVICE.fullmatch(device):
-        return device
-    return check_choice(device, (CPU, "cuda", "cuda:1"), "compile, device")
 
 
 def _names(where: str, given: object) -> list[str]:

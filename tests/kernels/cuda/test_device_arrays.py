@@ -1,5 +1,5 @@
-"""Arrays of the libraries that are installed, on a GPU: results beside them, streams, graphs, and an error for
-everything that would be a bad read.
+"""Arrays of the libraries that are installed, on a GPU: results beside them, streams, graphs, and an error
+for everything that would be a bad read.
 """
 
 from __future__ import annotations

@@ -193,6 +193,18 @@ def test_numpy_in_gives_numpy_out(device: Device, count: int, dtype: str) -> Non
         np.testing.assert_allclose(result, wanted, rtol=CLOSE[dtype], atol=CLOSE[dtype])
 
 
+def test_numpy_in_pinned_memory(device: Device) -> None:
+    x, y = np.random.default_rng(1).normal(size=(2, 300_000, 3))
+    held = device.pinned(x.nbytes).array.view(np.float64).reshape(x.shape)
+    held[...] = x
+    out = [device.pinned(x.nbytes).array.view(np.float64).reshape(x.shape), np.zeros((300_000, 3, 3))]
+    assert driver().is_pinned(held.ctypes.data)
+    assert not driver().is_pinned(x.ctypes.data)
+    run(RealFunction(), (held, y), Call({}, out))
+    for result, wanted in zip(out, expected(x, y), strict=True):
+        np.testing.assert_allclose(result, wanted, rtol=1e-13, atol=1e-13)
+
+
 def test_numpy_by_many_threads_and_kept_memory(device: Device) -> None:
     function, x, y = RealFunction(), *np.random.default_rng(1).normal(size=(2, 100_000, 3))
     wanted, failed = expected(x, y)[1], []

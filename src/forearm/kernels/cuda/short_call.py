@@ -59,9 +59,8 @@ class _Plan(NamedTuple):
         for k in range(first, len(sizes)):
             start = addresses[k]
             end = start + sizes[k]
-            for j in range(first):
-                other = addresses[j]
-                if other < end and start < other + sizes[j] and (start != other or shapes[j] != shapes[k]):
+            for other, size, shape in zip(addresses, sizes, self.inputs, strict=False):
+                if other < end and start < other + size and (start != other or shape != shapes[k]):
                     return False
         return True
 

@@ -86,7 +86,7 @@ def solved(matrices: list[Any], lanes: int, fused: bool = True) -> list[Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("n", [1, 3, 10, 37])
+@pytest.mark.parametrize("n", [1, 6, 37])
 def test_solving_is_numpys_inverse(n: int, dtype: str) -> None:
     """Rows must change places: the largest entries are not on the diagonal."""
     rng = np.random.default_rng(n)
@@ -96,7 +96,7 @@ def test_solving_is_numpys_inverse(n: int, dtype: str) -> None:
     found = solved([B, M], 8)
     assert relative(found[1], truth) < TOLERANCES[dtype]
     assert relative(found[0], -truth @ B.astype(float)) < TOLERANCES[dtype]
-    for lanes in (1, 2, 4):
+    for lanes in (1, 2):
         assert all(map(np.array_equal, solved([B, M], lanes), found))
 
 
@@ -177,7 +177,7 @@ def test_columns_are_those_of_the_traced_form() -> None:
         assert relative(a, b) < 1e-12
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_open_parameters_under_load() -> None:
     """The arm's own values, shared and one row per state, give what the arm without open ones gives."""
     arm = ARMS["load"]

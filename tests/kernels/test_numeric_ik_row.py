@@ -16,7 +16,7 @@ from forearm.kernels.cuda.device_reach import made
 from forearm.kernels.native import host
 from forearm.kernels.numeric_ik import Reacher
 from forearm.kernels.numeric_ik_row import pose_text
-from forearm.kernels.numeric_ik_turn import POSE, WORK
+from forearm.kernels.numeric_ik_turn import POSE
 from forearm.kinematics.numerical import NumericOptions
 
 ARM = random_arm(5, 4, prismatic=True, mimic=True)
@@ -24,15 +24,15 @@ COUNT = 5
 
 
 def by_threads(T: Any, start: Any, options: NumericOptions) -> list[Any]:
-    """q, error and work of each pose, one after the other, as a GPU's threads do it."""
+    """q, error, steps, starts and 1 where solved of each pose, one after the other, as a GPU's threads do."""
     target = replace(host("float64", 1), is_gpu=True)
     text = pose_text("f", ARM, options.position_only, start is not None, target)
     reacher = Reacher(ARM, options.position_only, options.limits)
     first = None if start is None else start[:1]
     settings = reacher.arguments(first, *options.asked)[1]
     rows = [T.reshape(-1, POSE)] + ([] if start is None else [start])
-    results = [np.empty((len(T), size)) for size in (ARM.n, 2, WORK)]
-    call = compiled(text, "f", len(rows) + 4, target)
+    results = [np.empty((len(T), size)) for size in (ARM.n, 2, 1, 1, 1)]
+    call = compiled(text, "f", len(rows) + 6, target)
     for k in range(len(T)):
         given = [np.ascontiguousarray(a[k]) for a in rows]
         call(*(a.ctypes.data for a in (*given, settings, *(r[k] for r in results))), 1)
@@ -47,17 +47,17 @@ def test_one_thread_has_the_bits_of_a_batch(position_only: bool, limits: bool, i
     T[2, :3, 3] += 40.0
     start = posture(ARM, 9, COUNT) + np.linspace(-17.0, 17.0, COUNT)[:, None] if is_given else None
     options = NumericOptions(position_only, limits, 1e-9, 6, 3, 60)
-    q, error, work = by_threads(T, start, options)
+    q, error, *work = by_threads(T, start, options)
     told = {"position_only": position_only, "limits": limits, "starts": 6, "seed": 3, "most_steps": 60}
     kernel = fa.compile(ARM)
     for threads in (1, 2):
         found = kernel.inverse_numeric(T, start=start, threads=threads, **told)
         assert np.array_equal(found.q, q)
         assert np.array_equal(found.error, error, equal_nan=True)
-        assert np.array_equal(np.stack([found.steps, found.starts, found.solved], axis=1), work)
+        assert np.array_equal([found.steps, found.starts, found.solved], np.hstack(work).T)
     alone = kernel.inverse_numeric(T[1], start=None if start is None else start[1], **told)
     assert np.array_equal(alone.q, q[1])
-    solved = work[:, 2] == 1.0
+    solved = work[2][:, 0] == 1.0
     assert 0 < solved.sum() < COUNT
     reached = fa.kinematics.forward(ARM, q[solved])
     assert np.abs(reached[:, :3, 3] - T[solved, :3, 3]).max() < 1e-8
@@ -69,10 +69,10 @@ def test_one_thread_has_the_bits_of_a_batch(position_only: bool, limits: bool, i
 def test_poses_that_are_not_numbers_give_none() -> None:
     T = fa.kinematics.forward(ARM, posture(ARM, 6, 2))
     T[0, 1, 2] = np.nan
-    q, error, work = by_threads(T, None, NumericOptions(False, True, 1e-9, 2, 0, 20))
+    q, error, *work = by_threads(T, None, NumericOptions(False, True, 1e-9, 2, 0, 20))
     assert np.isnan(q[0]).all()
     assert np.isnan(error[0]).all()
-    assert work[0, 2] == 0.0
+    assert work[2][0] == 0.0
     assert np.isfinite(q[1]).all()
 
 

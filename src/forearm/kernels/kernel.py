@@ -274,7 +274,7 @@ class Kernel:
         with making():
             from forearm.kernels.cuda.device_reach import inverse_numeric
 
-        return inverse_numeric(self.arm, T, start, link, options, threads, self._index)
+        return inverse_numeric(self, T, start, link, options, threads, self._index)
 
     def inverse_dynamics_derivatives(
         self,

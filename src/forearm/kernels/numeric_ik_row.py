@@ -15,12 +15,13 @@ from forearm.kinematics.limits import is_periodic
 
 
 def pose_text(name: str, arm: Arm, position_only: bool, is_given: bool, target: Target) -> str:
-    """`void name(T, [start,] settings, q, error, work, i64 count)` for one pose, whatever the count, and what
-    it calls: T (16), start (n) where `is_given`, q (n), error (2) and work (3).
+    """`void name(T, [start,] settings, q, error, steps, starts, solved, i64 count)` for one pose, whatever
+    the count, and what it calls: T (16), start (n) where `is_given`, q (n), error (2), and a number each for
+    the rest; `solved` is 1 or 0.
 
     The start is put inside the limits first, bit for bit as `numeric_ik_joints.put_inside` does.
     """
-    arrays = ["T", *(["start"] if is_given else []), "settings", "q", "error", "work"]
+    arrays = ["T", *(["start"] if is_given else []), "settings", "q", "error", "steps", "starts", "solved"]
     f = IRFunction(name, dict.fromkeys(arrays, "ptr") | {"count": "i64"})
     body, n = Body(target, f=f), arm.n
     first, row = f.space("double", n, "first"), f.space("double", n + FIGURES, "row")
@@ -42,8 +43,9 @@ def pose_text(name: str, arm: Arm, position_only: bool, is_given: bool, target: 
     most = body.load("%settings", SETTINGS.index("square"), 1)
     solved = body.masked("and", *(body.compared("ole", square, most) for square in squares))
     flag = body.chosen(solved, body.constant(1.0), body.constant(0.0))
-    for k, value in enumerate([body.load(row, n + 2, 1), body.load(row, n + 3, 1), flag]):
-        body.store("%work", k, value, 1)
+    for k, to in enumerate(("%steps", "%starts")):
+        body.store(to, 0, body.load(row, n + 2 + k, 1), 1)
+    body.store("%solved", 0, flag, 1)
     f.ret()
     return "\n\n".join([reach_text(f"{name}_rows", arm, position_only, target), f.text()])
 

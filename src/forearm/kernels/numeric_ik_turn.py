@@ -35,7 +35,6 @@ COLUMNS = 13  # of a block before its postures: how to weigh the 12 entries of a
 WIDTH = 8  # postures compared at once, on every machine
 FIGURES = 4  # behind q in a row of the result: position and rotation squared, steps, starts
 POSE = 16  # numbers of a pose by rows, of which the first 12 are read
-WORK = 3  # numbers that a GPU's thread tells of its work: steps, starts, and 1 where the pose is solved
 
 # What a run begins with.
 BEGINNING = {"position": HUGE, "rotation": 0.0, "share": 1.0, "damping": DAMPING, "slow": 0.0, "steps": 0.0}

@@ -5,7 +5,6 @@ CPU, one thread after the other, the bits of the CPU's own kernel.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ import forearm as fa
 from forearm.codegen.functions import FUNCTIONS
 from forearm.kernels.compile_request import traced_of
 from forearm.kernels.compiled import CompileRequest
-from forearm.kernels.cuda.device_request import launch_for, made
+from forearm.kernels.cuda.device_request import made
 from forearm.kernels.cuda.text import DEVICE_TARGETS, Launch, kernel_text
 from forearm.kernels.native import host
 
@@ -133,11 +132,3 @@ def test_open_parameters_have_the_bits_of_the_kernel(each: bool) -> None:
     truth = kernel.fused(request.functions)(*given, parameters=values)
     for a, b in zip(emulated(request, [*given, values], each, each), truth.values(), strict=True):
         assert np.array_equal(a, b, equal_nan=True)
-
-
-def test_matrices_go_through_shared_memory() -> None:
-    """Unless a block's rows are more than it has."""
-    traced, _ = traced_of(CompileRequest(SMALL, ("inertia_matrix",), "float64"))
-    assert launch_for(traced.inputs, traced.outputs, 8, None).is_staged
-    wide = [replace(a, shape=(90, 90)) for a in traced.outputs]
-    assert not launch_for(traced.inputs, wide, 8, None).is_staged

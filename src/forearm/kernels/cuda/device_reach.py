@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -19,45 +19,61 @@ from forearm.kernels.cuda.unknown_arrays import INTERFACE
 from forearm.kernels.dispatch import Call
 from forearm.kernels.load_or_compile import About
 from forearm.kernels.numeric_ik import Reacher, reacher_of
-from forearm.kernels.numeric_ik_turn import POSE, WORK
+from forearm.kernels.numeric_ik_turn import POSE
 from forearm.kinematics.numerical import NumericOptions, NumericSolution, poses_of, solution_of, starts_of
 
+if TYPE_CHECKING:
+    from forearm.kernels.kernel import Kernel
+
 THREADS = 64  # in a block
+MOST_KEPT = 8  # sets of options of a kernel, each with its settings on the device
+_kept: WeakKeyDictionary[Kernel, dict[tuple[Any, ...], ReachOnDevice]] = WeakKeyDictionary()
+TOLD = ("steps", "starts", "solved")  # a number each for a pose
 CALLED = "pose"  # the function that a kernel calls for each pose
 
 
 def inverse_numeric(
-    arm: Arm, T: Any, start: Any, link: str | None, options: NumericOptions, threads: int | None, index: int
+    owner: Kernel,
+    T: Any,
+    start: Any,
+    link: str | None,
+    options: NumericOptions,
+    threads: int | None,
+    index: int,
 ) -> NumericSolution:
     """What `Kernel.inverse_numeric` gives; `index` is the device for arrays of the host's. Poses on a device
     are taken as they are, and the result lies beside them.
     """
-    function = _function(arm, link, options, start is not None, index)
+    arm, function = owner.arm, _function(owner, link, options, start is not None)
     if library_of(T) is not None:
         if len(T.shape) not in (2, 3) or tuple(T.shape[-2:]) != (4, 4):
             raise InputError(f"T: expected poses of shape (4, 4) or (B, 4, 4), got {tuple(T.shape)}.")
         given = (T.reshape((*T.shape[:-2], POSE)), *(() if start is None else (start,)))
-        q, error, work = run(function, given, Call({}, None, threads), index)
-        message = "on the device; `solved` says which are"
-        return NumericSolution(q, work[..., 2] == 1.0, error, work[..., 0], work[..., 1], message)
+        q, error, steps, starts, solved = run(function, given, Call({}, None, threads), index)
+        is_known = library_of(q) is not INTERFACE  # whose arrays are memory and nothing else
+        flags = solved == 1.0 if is_known else solved
+        return NumericSolution(q, flags, error, steps, starts, "on the device; `solved` says which are")
     rows, single = poses_of(T)
     flat = np.concatenate([rows, np.tile([0.0, 0.0, 0.0, 1.0], (len(rows), 1))], axis=1)
     states = [flat[0] if single else flat]
     if start is not None:
         first = starts_of(arm, start, len(rows))
         states.append(first[0] if single else np.broadcast_to(first, (len(rows), arm.n)))
-    q, error, work = run(function, tuple(states), Call({}, None, threads), index)
-    return solution_of(q, error, work[..., 2] == 1.0, work[..., 0], work[..., 1])
+    q, error, steps, starts, solved = run(function, tuple(states), Call({}, None, threads), index)
+    return solution_of(q, error, solved, steps, starts)
 
 
-@lru_cache(maxsize=32)
-def _function(
-    arm: Arm, link: str | None, options: NumericOptions, is_given: bool, index: int
-) -> ReachOnDevice:
-    reacher = reacher_of(
-        arm, None if link is None else arm.link(link).name, options.position_only, options.limits
-    )
-    return ReachOnDevice(reacher, options, is_given, index)
+def _function(owner: Kernel, link: str | None, options: NumericOptions, is_given: bool) -> ReachOnDevice:
+    """The one of a kernel with these options, kept with it."""
+    kept = _kept.setdefault(owner, {})
+    key = link, options, is_given
+    if key not in kept:
+        if len(kept) >= MOST_KEPT:
+            kept.clear()
+        name = None if link is None else owner.arm.link(link).name
+        reacher = reacher_of(owner.arm, name, options.position_only, options.limits)
+        kept[key] = ReachOnDevice(reacher, options, is_given)
+    return kept[key]
 
 
 class ReachOnDevice:
@@ -67,11 +83,11 @@ class ReachOnDevice:
 
     dtype = "float64"
 
-    def __init__(self, reacher: Reacher, options: NumericOptions, is_given: bool, index: int) -> None:
+    def __init__(self, reacher: Reacher, options: NumericOptions, is_given: bool) -> None:
         self.reacher, self.arm, self.is_given = reacher, reacher.arm, is_given
         n = self.arm.n
         self.inputs = (Slot("T", (POSE,)), *((Slot("start", (n,)),) if is_given else ()))
-        self.outputs = Slot("q", (n,)), Slot("error", (2,)), Slot("work", (WORK,))
+        self.outputs = Slot("q", (n,)), Slot("error", (2,)), *(Slot(name, ()) for name in TOLD)
         # A start is put inside the limits by the kernel itself.
         first = np.zeros((1, n)) if is_given else None
         self.settings = reacher.arguments(first, *options.asked)[1]
@@ -108,7 +124,7 @@ def made(arm: Arm, position_only: bool, is_given: bool) -> tuple[About, str]:
 
     target = DEVICE_TARGETS["float64"]
     sizes = {"T": POSE, **({"start": arm.n} if is_given else {}), "settings": 0}
-    sizes |= {"q": arm.n, "error": 2, "work": WORK}
+    sizes |= {"q": arm.n, "error": 2, **dict.fromkeys(TOLD, 1)}
     texts = [
         pose_text(CALLED, arm, position_only, is_given, target),
         row_kernel_text(ENTRY, CALLED, sizes, target, THREADS, ["settings"]),

@@ -19,7 +19,6 @@ import forearm as fa
 from forearm.kernels import compile_request
 from forearm.kernels.compile_request import composed, is_composed
 from forearm.kernels.compiled import CompileRequest
-from forearm.kernels.kernel import Kernel
 from forearm.kernels.native import host
 from forearm.kernels.solve_ir import counts_of_solving, solve_text
 
@@ -34,7 +33,7 @@ ARMS: dict[str, fa.Arm] = {
 
 
 @cache
-def kernel() -> Kernel:
+def kernel() -> Any:
     return fa.compile(ARMS["long"])
 
 

@@ -48,8 +48,14 @@ def test_one_thread_has_the_bits_of_a_batch(position_only: bool, limits: bool, i
     start = posture(ARM, 9, COUNT) + np.linspace(-17.0, 17.0, COUNT)[:, None] if is_given else None
     options = NumericOptions(position_only, limits, 1e-9, 6, 3, 60)
     q, error, *work = by_threads(T, start, options)
-    told = {"position_only": position_only, "limits": limits, "starts": 6, "seed": 3, "most_steps": 60}
-    kernel = fa.compile(ARM)
+    told: dict[str, Any] = {
+        "position_only": position_only,
+        "limits": limits,
+        "starts": 6,
+        "seed": 3,
+        "most_steps": 60,
+    }
+    kernel: Any = fa.compile(ARM)
     for threads in (1, 2):
         found = kernel.inverse_numeric(T, start=start, threads=threads, **told)
         assert np.array_equal(found.q, q)

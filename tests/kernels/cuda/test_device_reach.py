@@ -65,7 +65,7 @@ def check_same(found: Any, truth: Any) -> None:
 @pytest.mark.slow
 def test_arrays_of_the_host_go_there_and_back(fake: FakeLibrary) -> None:
     kernel, there = fa.compile(ARM), fa.compile(ARM, device="cuda")
-    told = {"starts": 4, "most_steps": 40}
+    told: dict[str, Any] = {"starts": 4, "most_steps": 40}
     emulate(fake, True)
     for start in (START, START[1]):
         check_same(
@@ -83,7 +83,8 @@ def test_arrays_of_the_host_go_there_and_back(fake: FakeLibrary) -> None:
 def test_poses_have_the_bits_of_the_cpu() -> None:
     gpu()
     kernel, there = fa.compile(ARM), fa.compile(ARM, device="cuda")
-    for options in ({}, {"start": START}, {"position_only": True, "limits": False, "seed": 5}):
+    every: list[dict[str, Any]] = [{}, {"start": START}, {"position_only": True, "limits": False, "seed": 5}]
+    for options in every:
         check_same(there.inverse_numeric(T, **options), kernel.inverse_numeric(T, **options))
     check_same(there.inverse_numeric(T[1]), kernel.inverse_numeric(T[1]))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from forearm.kernels.thread_pool import WORTH
 from forearm.values import check_choice
 
 if TYPE_CHECKING:
+    from forearm.frameworks.torch_functions import TorchFunctions
     from forearm.symbols.counts import Counts
 
 DTYPES = ("float64", "float32")
@@ -68,6 +70,17 @@ class Kernel:
     def counts(self) -> Mapping[str, Counts]:
         """Operations of one evaluation, by function; asking for one compiles it."""
         return _CountsByName(self)
+
+    @cached_property
+    def torch(self) -> TorchFunctions:
+        """The same functions on tensors of PyTorch, which autograd, `torch.func` and `torch.compile`
+        see through: `k.torch.inverse_dynamics(q, qd, qdd)`.
+        """
+        if find_spec("torch") is None:
+            raise InputError("k.torch needs PyTorch, which is not installed: pip install 'forearm[torch]'.")
+        from forearm.frameworks.torch_functions import TorchFunctions
+
+        return TorchFunctions(self)
 
     def inverse_dynamics(
         self,
@@ -319,7 +332,7 @@ class Kernel:
         found = self._made.get((*names, *derived))
         if found is not None:
             return found
-        _check_names(names)
+        check_names(names)
         request = CompileRequest(self.arm, names, self.dtype, tuple(self.parameters), self.cpu, derived)
         return self._made.setdefault((*names, *derived), Compiled(request))
 
@@ -446,7 +459,8 @@ OWN = (
 )
 
 
-def _check_names(names: tuple[str, ...]) -> None:
+def check_names(names: tuple[str, ...]) -> None:
+    """Names of functions that can be compiled."""
     if all(name in OWN for name in names):
         return
     with making():

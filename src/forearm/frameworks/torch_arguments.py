@@ -1,0 +1,144 @@
+"""What callers of `k.torch` give, checked and brought to one shape by operations that PyTorch sees through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from forearm.errors import InputError, shorten
+from forearm.frameworks.torch_evaluation import Evaluation, Tensor, TensorKernel
+from forearm.kernels.dispatch import refuse
+from forearm.values import check_choice
+
+
+def as_tensors(kernel: TensorKernel, evaluation: Evaluation, given: Sequence[Tensor]) -> list[Tensor]:
+    """Arguments for the same states: (..., n) each, broadcast; a number stands for all entries."""
+    slots = evaluation.inputs[: len(given)]
+    first = given[0]
+    made, batches = [], []
+    for slot, value in zip(slots, given, strict=True):
+        if made and isinstance(value, int | float):
+            value = made[0].new_full(slot.shape, value)
+        check_tensor(kernel, slot.name, value, first, slots[0].name)
+        if made and value.ndim == 0:
+            value = value.expand(slot.shape)
+        rank = len(slot.shape)
+        if value.ndim < rank or tuple(value.shape[value.ndim - rank :]) != slot.shape:
+            raise InputError(f"{slot.name}: {_why(kernel, slot.shape)}, got {tuple(value.shape)}.")
+        made.append(value)
+        batches.append(tuple(value.shape[: value.ndim - rank]))
+    if all(batch == batches[0] for batch in batches):
+        return made
+    try:
+        batch = tuple(torch.broadcast_shapes(*batches))
+    except RuntimeError:
+        shapes = ", ".join(f"{slot.name} {tuple(value.shape)}" for slot, value in zip(slots, made, strict=True))
+        raise InputError(f"dimensions in front of the states do not broadcast: {shapes}.") from None
+    return [value.expand(*batch, *slot.shape) for slot, value in zip(slots, made, strict=True)]
+
+
+def check_tensor(kernel: TensorKernel, name: str, value: object, first: Tensor, its_name: str) -> None:
+    """A tensor of the kernel's dtype, on a device that it can compute on, the same as the others'."""
+    if not isinstance(value, torch.Tensor):
+        raise InputError(f"{name}: expected a tensor of torch, got {shorten(value)}; k itself takes NumPy's arrays.")
+    if value.dtype != kernel.dtype:
+        wanted = kernel.kernel.dtype
+        other = str(value.dtype).removeprefix("torch.")
+        way = f" or take the functions of fa.compile(arm, dtype={other!r})" if other in ("float32", "float64") else ""
+        raise InputError(
+            f"{name}: this kernel computes in {wanted}, got a tensor of {other}; convert it with .to(torch.{wanted}),"
+            f"{way}."
+        )
+    if value.device.type not in ("cpu", "cuda", "meta"):
+        raise InputError(f"{name}: expected a tensor on the CPU or a CUDA device, got one on {value.device}.")
+    if value.device != first.device:
+        raise InputError(
+            f"{name}: expected a tensor on {first.device}, where {its_name} is, got one on {value.device}."
+        )
+    if value.layout != torch.strided:
+        raise InputError(f"{name}: expected a dense tensor, got {value.layout}; .to_dense() makes one.")
+
+
+def _why(kernel: TensorKernel, shape: tuple[int, ...]) -> str:
+    arm = kernel.kernel.arm
+    expected = f"expected shape (..., {', '.join(map(str, shape))})"
+    return f"{arm.name!r} has {arm.n} joints, {expected}" if shape == (arm.n,) else expected
+
+
+def as_parameters(
+    kernel: TensorKernel,
+    evaluation: Evaluation,
+    states: Sequence[Tensor],
+    given: Tensor | Mapping[str, Tensor] | None,
+) -> Tensor:
+    """Values of the parameters: (P,) for all states, or one row per state."""
+    own, first = kernel.kernel.parameters, states[0]
+    if not own:
+        refuse(given)
+    batch, values = evaluation.batch_of(states), kernel.own.to(first.device)
+    if given is None:
+        return values
+    if isinstance(given, Mapping):
+        for name in given:
+            check_choice(name, own, "parameters left open")
+        columns = [
+            _column(kernel, name, given[name], first) if name in given else values[k] for k, name in enumerate(own)
+        ]
+        given = torch.stack(torch.broadcast_tensors(*columns), dim=-1)
+    check_tensor(kernel, "parameters", given, first, evaluation.inputs[0].name)
+    count = len(own)
+    if given.ndim and given.shape[-1] == count:
+        if given.ndim == 1:
+            return given
+        try:
+            return given.expand(*batch, count)
+        except RuntimeError:
+            pass
+    raise InputError(
+        f"parameters: {count} were left open; expected shape ({count},), or {(*batch, count)} with one row per state, "
+        f"got {tuple(given.shape)}."
+    )
+
+
+def _column(kernel: TensorKernel, name: str, value: Any, first: Tensor) -> Tensor:
+    if isinstance(value, int | float):
+        return first.new_full((), value)
+    check_tensor(kernel, f"parameters, {name}", value, first, "the first argument")
+    return value
+
+
+def as_results(evaluation: Evaluation, tensors: Sequence[Tensor], out: Any, names: list[str]) -> list[Tensor]:
+    """The tensors to write to, in the order of the outputs."""
+    if isinstance(out, Mapping):
+        results = [out.get(name) for name in names] if set(out) == set(names) else []
+    else:
+        results = [out] if isinstance(out, torch.Tensor) else list(out) if isinstance(out, list | tuple) else []
+    if len(results) != len(names):
+        raise InputError(f"out: expected a tensor each for {', '.join(names)}, got {shorten(out)}.")
+    batch, first = evaluation.batch_of(tensors), tensors[0]
+    for slot, result in zip(evaluation.outputs, results, strict=True):
+        shape = (*batch, *slot.shape)
+        if (
+            not isinstance(result, torch.Tensor)
+            or tuple(result.shape) != shape
+            or result.dtype != first.dtype
+            or result.device != first.device
+        ):
+            got = (
+                f"{tuple(result.shape)} of {result.dtype} on {result.device}"
+                if isinstance(result, torch.Tensor)
+                else shorten(result)
+            )
+            raise InputError(f"out: expected a tensor {shape} of {first.dtype} on {first.device}, got {got}.")
+    return results
+
+
+def refuse_derivatives(tensors: Sequence[Tensor], is_followed: Callable[[Sequence[Tensor]], bool]) -> None:
+    """Of what is written to `out`, as everywhere in PyTorch."""
+    if is_followed(tensors):
+        raise InputError(
+            "out: results written to a given tensor have no derivatives, and one of the arguments requires them; leave "
+            "out= away, or call under torch.no_grad()."
+        )

@@ -1,0 +1,224 @@
+"""Compiled functions called with the addresses of tensors, and the names that operators know them by."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from math import prod
+from typing import Any
+from weakref import WeakValueDictionary
+
+import torch
+
+from forearm.errors import InputError
+from forearm.kernels.cache_key import told
+from forearm.kernels.compiled import Compiled, Slot
+from forearm.kernels.kernel import Kernel
+from forearm.kernels.thread_pool import WORK, check_stack, shared_rows, worker_count
+
+Tensor = Any  # torch.Tensor, which type checkers see only where torch is installed
+Launch = Callable[[list[int], int], None]  # addresses of inputs, parameters and outputs, and how many states
+DTYPES = {"float64": torch.float64, "float32": torch.float32}
+PARAMETERS = "parameters"
+DIGITS = 20  # of the digest that a kernel is known by
+DEEPEST = 2  # derivatives of derivatives
+_devices: WeakValueDictionary[str, TensorKernel] = WeakValueDictionary()
+
+
+class TensorKernel:
+    """A kernel on every device that its tensors may be on, known by what it computes: kernels of the same arm
+    share one, which lives as long as any of them, in this process or the one that was forked.
+    """
+
+    def __init__(self, kernel: Kernel, key: str) -> None:
+        self.kernel, self.key = kernel, key
+        self.dtype = DTYPES[kernel.dtype]
+        self.own = torch.tensor(list(kernel.parameters.values()), dtype=self.dtype)
+        self._on: dict[str, Kernel] = {getattr(kernel, "device", "cpu"): kernel}
+        self._evaluations: dict[str, Evaluation] = {}
+
+    def on(self, device: torch.device) -> Kernel:
+        """The kernel for a device."""
+        name = "cpu" if device.type == "cpu" else f"cuda:{device.index}"
+        found = self._on.get(name)
+        if found is None:
+            found = self._on.setdefault(name, self.kernel.to(name))  # type: ignore[attr-defined]
+        return found
+
+    def evaluation(self, names: tuple[str, ...], derived: tuple[str, ...] = ()) -> Evaluation:
+        """Functions as one, differentiated in these ways one after the other."""
+        token = "/".join([self.key, "+".join(names), *derived])
+        found = self._evaluations.get(token)
+        if found is None:
+            found = self._evaluations.setdefault(token, Evaluation(self, token, names, derived))
+        return found
+
+
+def tensor_kernel(kernel: Kernel) -> TensorKernel:
+    """The one that all kernels share that compute the same."""
+    parts = told((kernel.arm, kernel.dtype, list(kernel.parameters), kernel.cpu))
+    key = hashlib.sha256(repr(parts).encode()).hexdigest()[:DIGITS]
+    found = _devices.get(key)
+    if found is None:
+        found = _devices.setdefault(key, TensorKernel(kernel, key))
+    return found
+
+
+def evaluation_of(token: str) -> Evaluation:
+    """The one that an operator names."""
+    key, names, *derived = token.split("/")
+    found = _devices.get(key)
+    if found is None:
+        raise InputError(
+            f"forearm::evaluate, {names}: the kernel that this graph was made with is gone; keep it, or make it "
+            "again with fa.compile of the same arm, and take its .torch, before the graph runs."
+        )
+    return found.evaluation(tuple(names.split("+")), tuple(derived))
+
+
+class Evaluation:
+    """Functions of a kernel as one, differentiated or not, from tensors to tensors.
+
+    Tensors have the shape of a state's array behind any number of dimensions, which are the same for all;
+    `parameters` come last, where some are open, and may be one row for all states.
+    """
+
+    def __init__(self, kernel: TensorKernel, token: str, names: tuple[str, ...], derived: tuple[str, ...]):
+        self.kernel, self.token, self.names, self.derived = kernel, token, names, derived
+        self.is_open = bool(kernel.kernel.parameters)
+        self._launches: dict[tuple[torch.device, bool], Launch] = {}
+
+    def __repr__(self) -> str:
+        return f"<{' of '.join([*reversed(self.derived), ' + '.join(self.names)])} for tensors>"
+
+    # Shapes, which are the same on every device.
+
+    @cached_property
+    def _slots(self) -> tuple[tuple[Slot, ...], tuple[Slot, ...]]:
+        compiled = self.kernel.kernel.compiled(*self.names, derived=self.derived)
+        return compiled.inputs, compiled.outputs
+
+    @property
+    def inputs(self) -> tuple[Slot, ...]:
+        """What goes in, parameters last where some are open."""
+        return self._slots[0]
+
+    @property
+    def outputs(self) -> tuple[Slot, ...]:
+        """What comes out."""
+        return self._slots[1]
+
+    def batch_of(self, tensors: Sequence[Tensor]) -> tuple[int, ...]:
+        """The dimensions in front of the states."""
+        shape = tuple(tensors[0].shape)
+        return shape[: len(shape) - len(self.inputs[0].shape)]
+
+    def is_shared(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether parameters are one row for many states."""
+        return self.is_open and tensors[-1].ndim == 1 and tensors[0].ndim > len(self.inputs[0].shape)
+
+    def empty(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """Results to be filled."""
+        batch, first = self.batch_of(tensors), tensors[0]
+        return [first.new_empty((*batch, *slot.shape)) for slot in self.outputs]
+
+    # Derivatives.
+
+    def then(self, way: str) -> Evaluation:
+        """This one differentiated: "reverse" or "forward"."""
+        if len(self.derived) >= DEEPEST:
+            raise InputError(
+                f"k.torch, {' + '.join(self.names)}: derivatives of derivatives are as far as it goes; take a third "
+                "derivative by differences, or of k.fused of the derivatives as functions."
+            )
+        return self.kernel.evaluation(self.names, (*self.derived, way))
+
+    # Machine code.
+
+    def __call__(self, tensors: Sequence[Tensor], results: list[Tensor] | None = None) -> list[Tensor]:
+        """The results, in new tensors unless given: contiguous, on the device of the inputs."""
+        self._check(tensors)
+        ready = [_in_memory(t) for t in tensors]
+        made = self.empty(ready) if results is None else results
+        count = prod(self.batch_of(ready))
+        if count:
+            arrays = [*ready, *made]
+            launch = self.launch(ready[0].device, self.is_open and not self.is_shared(ready))
+            if ready[0].is_cpu and self._is_much(count):
+                self._by_threads(arrays, count)
+            else:
+                launch([t.data_ptr() for t in arrays], count)
+        return made
+
+    def launch(self, device: torch.device, each: bool = False) -> Launch:
+        """What computes on a device; `each`: parameters have a row per state."""
+        found = self._launches.get((device, each))
+        if found is None:
+            compiled = self.kernel.on(device).compiled(*self.names, derived=self.derived)
+            make = _on_cpu if device.type == "cpu" else _on_cuda
+            found = self._launches.setdefault((device, each), make(compiled, device, each))
+        return found
+
+    @cached_property
+    def most(self) -> int:
+        """States that one thread of the CPU computes."""
+        compiled: Compiled = self.kernel.on(torch.device("cpu")).compiled(*self.names, derived=self.derived)
+        return max(1, WORK // compiled.operations)
+
+    def _is_much(self, count: int) -> bool:
+        return count > self.most and torch.get_num_threads() > 1
+
+    def _by_threads(self, arrays: Sequence[Tensor], count: int) -> None:
+        compiled: Compiled = self.kernel.on(torch.device("cpu")).compiled(*self.names, derived=self.derived)
+        shared = self.is_shared(arrays[: len(self.inputs)])
+        native = compiled.part("each" if self.is_open and not shared else "batch")
+        size = arrays[0].element_size()
+        steps = [slot.size * size for slot in (*self.inputs, *self.outputs)]
+        if shared:
+            steps[len(self.inputs) - 1] = 0
+        workers = min(worker_count(count, None, compiled.operations), torch.get_num_threads())
+        shared_rows(native, [t.detach().numpy() for t in arrays], steps, count, workers)
+
+    def _check(self, tensors: Sequence[Tensor]) -> None:
+        """The contract of the operator, which a graph or a caller of `torch.ops` might break."""
+        batch, first = self.batch_of(tensors), tensors[0]
+        shapes = [(*batch, *slot.shape) for slot in self.inputs]
+        if self.is_shared(tensors):
+            shapes[-1] = self.inputs[-1].shape
+        if len(tensors) != len(shapes) or any(
+            tuple(t.shape) != shape or t.dtype != self.kernel.dtype or t.device != first.device
+            for t, shape in zip(tensors, shapes, strict=True)
+        ):
+            raise InputError(
+                f"forearm::evaluate, {self!r}: expected tensors of {self.kernel.kernel.dtype} on one device of shapes "
+                f"{shapes}, got {[(tuple(t.shape), t.dtype, str(t.device)) for t in tensors]}."
+            )
+
+
+def _in_memory(tensor: Tensor) -> Tensor:
+    """A tensor whose numbers lie in a row at its address."""
+    if tensor.is_neg() or tensor._is_zerotensor():
+        tensor = tensor.clone()
+    return tensor.contiguous()
+
+
+def _on_cpu(compiled: Compiled, _: torch.device, each: bool) -> Launch:
+    one, many = compiled.part("single"), compiled.part("each" if each else "batch")
+    for native in (one, many):
+        check_stack(native)
+    one_state, many_states = one.call, many.call
+
+    def launch(addresses: list[int], count: int) -> None:
+        (one_state if count == 1 else many_states)(*addresses, count)
+
+    return launch
+
+
+def _on_cuda(compiled: Any, device: torch.device, each: bool) -> Launch:
+    start, stream_of, index = compiled.launcher(each), torch._C._cuda_getCurrentRawStream, device.index
+
+    def launch(addresses: list[int], count: int) -> None:
+        start(stream_of(index), addresses, count)
+
+    return launch

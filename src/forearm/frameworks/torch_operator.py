@@ -1,0 +1,178 @@
+"""The operator `forearm::evaluate` of PyTorch: what is computed, on which shapes, how it is differentiated
+and mapped over. Derivatives are the same operator with another function's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch._functorch.autograd_function import enable_single_level_autograd_function
+from torch.autograd import forward_ad
+
+from forearm.errors import InputError
+from forearm.frameworks.torch_evaluation import Evaluation, Tensor, evaluation_of
+
+LIBRARY = torch.library.Library("forearm", "DEF")
+LIBRARY.define("evaluate(str function, Tensor[] inputs) -> Tensor[]")
+OPERATOR = torch.ops.forearm.evaluate.default
+is_transformed = torch._C._are_functorch_transforms_active
+count_of_modes = torch._C._len_torch_dispatch_stack
+is_compiling = torch.compiler.is_compiling
+
+
+def evaluate(evaluation: Evaluation, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
+    """The results, by the shortest way on which all that looks at this call sees it."""
+    if is_compiling():
+        return OPERATOR(evaluation.token, list(tensors))  # type: ignore[no-any-return]
+    if is_transformed():
+        return TransformedEvaluation.apply(evaluation, *tensors)  # type: ignore[no-any-return]
+    if count_of_modes() or any(type(t) not in PLAIN for t in tensors):
+        return OPERATOR(evaluation.token, list(tensors))  # type: ignore[no-any-return]
+    if is_followed(tensors):
+        return RecordedEvaluation.apply(evaluation, False, *tensors)  # type: ignore[no-any-return]
+    return evaluation(tensors)
+
+
+PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+def is_followed(tensors: Sequence[Tensor]) -> bool:
+    """Whether derivatives are asked for."""
+    return forward_ad._current_level >= 0 or (
+        torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
+    )
+
+
+def _backward(ctx: Any, *weights: Tensor) -> tuple[Tensor, ...]:
+    evaluation, given = ctx.evaluation, ctx.saved_tensors
+    states = given[:-1] if evaluation.is_open else given
+    made = list(evaluate(evaluation.then("reverse"), [*states, *weights, *given[len(states) :]]))
+    if evaluation.is_shared(given):
+        made[-1] = made[-1].reshape(-1, made[-1].shape[-1]).sum(0)
+    return tuple(made)
+
+
+def _forward_rates(ctx: Any, rates: Sequence[Tensor | None]) -> tuple[Tensor, ...]:
+    evaluation, given = ctx.evaluation, ctx.saved_tensors
+    states = given[:-1] if evaluation.is_open else given
+    moved = [torch.zeros_like(x) if rate is None else rate for x, rate in zip(given, rates, strict=True)]
+    if evaluation.is_shared(given):
+        moved[-1] = moved[-1].expand(*evaluation.batch_of(given), -1)
+    return tuple(evaluate(evaluation.then("forward"), [*states, *moved, *given[len(states) :]]))
+
+
+class RecordedEvaluation(torch.autograd.Function):
+    """An evaluation that autograd records: the machine code itself, or the operator below autograd."""
+
+    @staticmethod
+    def forward(ctx: Any, evaluation: Evaluation, by_operator: bool, *tensors: Tensor) -> tuple[Tensor, ...]:
+        """The results."""
+        ctx.evaluation = evaluation  # which also keeps the kernel until the graph is gone
+        ctx.save_for_backward(*tensors)
+        ctx.save_for_forward(*tensors)
+        if not by_operator:
+            return tuple(evaluation(tensors))
+        with torch._C._AutoDispatchBelowAutograd():
+            return tuple(OPERATOR(evaluation.token, list(tensors)))
+
+    @staticmethod
+    def backward(ctx: Any, *weights: Tensor) -> tuple[Tensor | None, ...]:
+        """Weights on the results, back to the inputs."""
+        return (None, None, *_backward(ctx, *weights))
+
+    @staticmethod
+    def jvp(ctx: Any, _: None, __: None, *rates: Tensor | None) -> tuple[Tensor, ...]:
+        """Rates of the inputs, on to the results."""
+        return _forward_rates(ctx, rates)
+
+
+class TransformedEvaluation(torch.autograd.Function):
+    """An evaluation under `torch.func.grad`, `jvp`, `vmap` and what is made of them, outside compiled code."""
+
+    @staticmethod
+    def forward(evaluation: Evaluation, *tensors: Tensor) -> tuple[Tensor, ...]:
+        """The results."""
+        return tuple(evaluate(evaluation, tensors))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        """What derivatives need."""
+        ctx.evaluation, *tensors = inputs
+        ctx.save_for_backward(*tensors)
+        ctx.save_for_forward(*tensors)
+
+    @staticmethod
+    def backward(ctx: Any, *weights: Tensor) -> tuple[Tensor | None, ...]:
+        """Weights on the results, back to the inputs."""
+        return (None, *_backward(ctx, *weights))
+
+    @staticmethod
+    def jvp(ctx: Any, _: None, *rates: Tensor | None) -> tuple[Tensor, ...]:
+        """Rates of the inputs, on to the results."""
+        return _forward_rates(ctx, rates)
+
+    @staticmethod
+    def vmap(
+        info: Any, dims: tuple[int | None, ...], evaluation: Evaluation, *tensors: Tensor
+    ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
+        """The mapped dimension as one more in front of the states."""
+        made = tuple(evaluate(evaluation, _in_front(evaluation, info.batch_size, dims[1:], tensors)))
+        return made, (0,) * len(made)
+
+
+def _in_front(
+    evaluation: Evaluation, size: int, dims: Sequence[int | None], tensors: Sequence[Tensor]
+) -> list[Tensor]:
+    """Tensors with the mapped dimension first; what is not mapped is repeated, parameters of all states not."""
+    dims = [None if d is None else d % t.ndim for d, t in zip(dims, tensors, strict=True)]
+    moved = [
+        t.expand(size, *t.shape) if d is None else t.movedim(d, 0) for d, t in zip(dims, tensors, strict=True)
+    ]
+    if evaluation.is_open and moved[-1].ndim == 2:  # one row for the states of each copy
+        if dims[-1] is None:
+            moved[-1] = tensors[-1]
+        else:
+            batch = evaluation.batch_of(moved)
+            moved[-1] = moved[-1].reshape(size, *(1,) * (len(batch) - 1), -1).expand(*batch, -1)
+    return moved
+
+
+def _computed(function: str, inputs: list[Tensor]) -> list[Tensor]:
+    return evaluation_of(function)(inputs)
+
+
+def _shaped(function: str, inputs: list[Tensor]) -> list[Tensor]:
+    return evaluation_of(function).empty(inputs)
+
+
+def _recorded(function: str, inputs: list[Tensor]) -> list[Tensor]:
+    """Under transforms inside compiled code this is one level of them: those below see the operator again."""
+    evaluation = evaluation_of(function)
+    if not is_transformed():
+        return list(RecordedEvaluation.apply(evaluation, True, *inputs))
+    keys = [i.key() for i in torch._C._functorch.get_interpreter_stack() or ()]
+    if keys.count(torch._C._functorch.TransformType.Jvp) > 1:
+        raise InputError(
+            f"k.torch, {' + '.join(evaluation.names)}: forward mode of forward mode is not there in compiled code; take "
+            "torch.func.hessian, or leave this function outside of torch.compile."
+        )
+    with enable_single_level_autograd_function():
+        one_level = super(torch.autograd.Function, RecordedEvaluation)
+        return list(one_level.apply(evaluation, True, *inputs))
+
+
+def _mapped(
+    info: Any, dims: tuple[Any, Sequence[int | None]], function: str, inputs: list[Tensor]
+) -> tuple[list[Tensor], list[int]]:
+    moved = _in_front(evaluation_of(function), info.batch_size, dims[1], inputs)
+    made = OPERATOR(function, moved)
+    return made, [0] * len(made)
+
+
+for _key in ("CPU", "CUDA"):
+    LIBRARY.impl("evaluate", _computed, _key)
+LIBRARY.impl("evaluate", _recorded, "Autograd")
+torch.library.register_fake("forearm::evaluate", _shaped, lib=LIBRARY)
+torch.library.register_vmap("forearm::evaluate", _mapped, lib=LIBRARY)

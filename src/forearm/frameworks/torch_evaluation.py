@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from math import prod
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -88,6 +87,7 @@ class Evaluation:
         self.kernel, self.token, self.names, self.derived = kernel, token, names, derived
         self.is_open = bool(kernel.kernel.parameters)
         self._launches: dict[tuple[torch.device, bool], Launch] = {}
+        self._then: dict[str, Evaluation] = {}
 
     def __repr__(self) -> str:
         return f"<{' of '.join([*reversed(self.derived), ' + '.join(self.names)])} for tensors>"
@@ -118,37 +118,54 @@ class Evaluation:
         """Whether parameters are one row for many states."""
         return self.is_open and tensors[-1].ndim == 1 and tensors[0].ndim > len(self.inputs[0].shape)
 
+    @cached_property
+    def _alike(self) -> list[int]:
+        """For each output an input of its shape, -1 if there is none: to make one like it is faster."""
+        shapes = [slot.shape for slot in self.inputs if slot.name != PARAMETERS]
+        return [shapes.index(slot.shape) if slot.shape in shapes else -1 for slot in self.outputs]
+
     def empty(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """Results to be filled."""
-        batch, first = self.batch_of(tensors), tensors[0]
-        return [first.new_empty((*batch, *slot.shape)) for slot in self.outputs]
+        """Results to be filled, for inputs that are contiguous."""
+        return [
+            torch.empty_like(tensors[k])
+            if k >= 0
+            else tensors[0].new_empty((*self.batch_of(tensors), *slot.shape))
+            for k, slot in zip(self._alike, self.outputs, strict=True)
+        ]
 
     # Derivatives.
 
     def then(self, way: str) -> Evaluation:
         """This one differentiated: "reverse" or "forward"."""
+        found = self._then.get(way)
+        if found is not None:
+            return found
         if len(self.derived) >= DEEPEST:
             raise InputError(
                 f"k.torch, {' + '.join(self.names)}: derivatives of derivatives are as far as it goes; take a third "
-                "derivative by differences, or of k.fused of the derivatives as functions."
+                "derivative by differences, or differentiate a function that is a derivative already, such as "
+                "inverse_dynamics_derivatives."
             )
-        return self.kernel.evaluation(self.names, (*self.derived, way))
+        return self._then.setdefault(way, self.kernel.evaluation(self.names, (*self.derived, way)))
 
     # Machine code.
 
-    def __call__(self, tensors: Sequence[Tensor], results: list[Tensor] | None = None) -> list[Tensor]:
-        """The results, in new tensors unless given: contiguous, on the device of the inputs."""
-        self._check(tensors)
-        ready = [_in_memory(t) for t in tensors]
-        made = self.empty(ready) if results is None else results
-        count = prod(self.batch_of(ready))
-        if count:
-            arrays = [*ready, *made]
-            launch = self.launch(ready[0].device, self.is_open and not self.is_shared(ready))
-            if ready[0].is_cpu and self._is_much(count):
-                self._by_threads(arrays, count)
-            else:
-                launch([t.data_ptr() for t in arrays], count)
+    def __call__(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """The results, in new tensors, for tensors of the right shapes, dtype and device."""
+        ready = [t if t.is_contiguous() and not t.is_neg() else _in_memory(t) for t in tensors]
+        made = self.empty(ready)
+        addresses = [t.data_ptr() for t in (*ready, *made)]
+        first = ready[0]
+        count = first.numel() // self.inputs[0].size
+        if 0 in addresses:
+            if not count:
+                return made
+            ready = [_in_memory(t) for t in ready]
+            addresses = [t.data_ptr() for t in (*ready, *made)]
+        if first.is_cpu and self._is_much(count):
+            self._by_threads([*ready, *made], count)
+        else:
+            self.launch(first.device, self.is_open and not self.is_shared(ready))(addresses, count)
         return made
 
     def launch(self, device: torch.device, each: bool = False) -> Launch:
@@ -160,14 +177,25 @@ class Evaluation:
             found = self._launches.setdefault((device, each), make(compiled, device, each))
         return found
 
+    def launch_rows(self, device: torch.device, rows: int) -> Callable[..., None]:
+        """What computes so many states on a device: called with addresses one by one, and the number."""
+        if device.type == "cpu":
+            compiled = self.kernel.on(device).compiled(*self.names, derived=self.derived)
+            return compiled.part("single" if rows == 1 else "batch").call  # type: ignore[no-any-return]
+        launch = self.launch(device)
+        return lambda *given: launch(list(given[:-1]), given[-1])
+
+    def most_on(self, device: torch.device) -> int:
+        """States that one thread computes."""
+        return self._most if device.type == "cpu" else 1 << 62
+
     @cached_property
-    def most(self) -> int:
-        """States that one thread of the CPU computes."""
+    def _most(self) -> int:
         compiled: Compiled = self.kernel.on(torch.device("cpu")).compiled(*self.names, derived=self.derived)
         return max(1, WORK // compiled.operations)
 
     def _is_much(self, count: int) -> bool:
-        return count > self.most and torch.get_num_threads() > 1
+        return count > self._most and torch.get_num_threads() > 1
 
     def _by_threads(self, arrays: Sequence[Tensor], count: int) -> None:
         compiled: Compiled = self.kernel.on(torch.device("cpu")).compiled(*self.names, derived=self.derived)
@@ -180,7 +208,7 @@ class Evaluation:
         workers = min(worker_count(count, None, compiled.operations), torch.get_num_threads())
         shared_rows(native, [t.detach().numpy() for t in arrays], steps, count, workers)
 
-    def _check(self, tensors: Sequence[Tensor]) -> None:
+    def check(self, tensors: Sequence[Tensor]) -> None:
         """The contract of the operator, which a graph or a caller of `torch.ops` might break."""
         batch, first = self.batch_of(tensors), tensors[0]
         shapes = [(*batch, *slot.shape) for slot in self.inputs]

@@ -6,24 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-import torch
-
-from forearm.errors import InputError
+from forearm.errors import InputError, not_among
 from forearm.frameworks.torch_arguments import as_parameters, as_results, as_tensors, refuse_derivatives
 from forearm.frameworks.torch_evaluation import Evaluation, Tensor, tensor_kernel
-from forearm.frameworks.torch_operator import (
-    PLAIN,
-    count_of_modes,
-    evaluate,
-    forward_ad,
-    is_compiling,
-    is_followed,
-    is_transformed,
-)
+from forearm.frameworks.torch_operator import evaluate, is_compiling, is_followed
+from forearm.frameworks.torch_shortcut import Shortcut, shortcut_for
 from forearm.kernels.kernel import Kernel, check_names
 
-increment_version = torch._C._increment_version
-Results = Tensor | tuple[Tensor, ...] | dict[str, Tensor]
 
 
 class TorchFunctions:
@@ -37,7 +26,11 @@ class TorchFunctions:
     """
 
     def __init__(self, kernel: Kernel) -> None:
+        from forearm.codegen.functions import FUNCTIONS
+
         self._kernel, self._shared = kernel, tensor_kernel(kernel)
+        # As attributes, where compilers of Python see them.
+        self.__dict__.update({name: TorchFunction(self, (name,), False) for name in FUNCTIONS})
 
     def __reduce__(self) -> tuple[Any, ...]:
         return getattr, (self._kernel, "torch")
@@ -46,19 +39,11 @@ class TorchFunctions:
         return f"<functions on tensors of {self._kernel!r}>"
 
     def __getattr__(self, name: str) -> TorchFunction:
+        """What is not there; functions are attributes."""
         if name.startswith("_"):
             raise AttributeError(name)
-        from forearm.codegen.functions import FUNCTIONS
-
-        if name not in FUNCTIONS:
-            raise AttributeError(f"k.torch has no function {name!r}; it has {', '.join(FUNCTIONS)}, and fused.")
-        function = TorchFunction(self, (name,), False)
-        return self.__dict__.setdefault(name, function)  # type: ignore[no-any-return]
-
-    def __dir__(self) -> list[str]:
-        from forearm.codegen.functions import FUNCTIONS
-
-        return [*super().__dir__(), *FUNCTIONS]
+        names = [key for key, value in self.__dict__.items() if isinstance(value, TorchFunction)]
+        raise AttributeError(f"k.torch: {not_among(name, [*names, 'fused'])}")
 
     def fused(self, functions: str | Iterable[str]) -> TorchFunction:
         """Several functions compiled as one, which gives its results by name."""
@@ -77,8 +62,9 @@ class TorchFunction:
     def __init__(self, functions: TorchFunctions, names: tuple[str, ...], by_name: bool) -> None:
         self._functions, self._names, self._by_name = functions, names, by_name
         self._evaluation: Evaluation = functions._shared.evaluation(names)
-        self._dtype = functions._shared.dtype
-        self._ready: dict[Any, Any] = {}  # by device: what computes there, and up to how many states
+        self._shortcut: Shortcut | None = None
+        self._shortcut_out: Shortcut | None = None
+        self._last_shape: Any = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._by_name:
@@ -106,75 +92,27 @@ class TorchFunction:
         **named: Tensor,
     ) -> Any:
         """The results, in new tensors or in `out`."""
-        if not is_compiling():
-            if parameters is None and not named:
-                made = self._directly(states, out)
-                if made is not None:
-                    return made
-            self._make_ready(states)
-        return self._ordinary(states, out, parameters, named)
+        if is_compiling() or parameters is not None or named:
+            return self._ordinary(states, out, parameters, named)
+        shortcut = self._shortcut if out is None else self._shortcut_out
+        if shortcut is not None:
+            made = shortcut.call(states, out)
+            if made is not None:
+                return made
+        made = self._ordinary(states, out, None, named)
+        self._remember(states, out)
+        return made
 
-    def _directly(self, states: tuple[Tensor, ...], out: Any) -> Tensor | None:
-        """The result where nothing but machine code is needed: None if anything is unusual."""
-        if is_transformed() or count_of_modes() or forward_ad._current_level >= 0:
-            return None
-        first = states[0] if states else None
-        if type(first) not in PLAIN:
-            return None
-        device, shape, dtype = first.device, first.shape, self._dtype
-        ready = self._ready.get(device)
-        if ready is None or len(states) != ready.count:
-            return None
-        addresses = []
-        for t in states:
-            if (
-                type(t) not in PLAIN
-                or t.dtype is not dtype
-                or t.shape != shape
-                or t.device != device
-                or t.requires_grad
-                or t.is_neg()
-                or not t.is_contiguous()
-            ):
-                return None
-            addresses.append(t.data_ptr())
-        rows = first.numel() // ready.size
-        if shape[-1] != ready.size or not 0 < rows <= ready.most or 0 in addresses:
-            return None
-        if out is None:
-            out = torch.empty_like(first) if ready.like else first.new_empty((*shape[:-1], *ready.shape))
-            addresses.append(out.data_ptr())
-        else:
-            if (
-                type(out) is not torch.Tensor
-                or out.dtype is not dtype
-                or out.device != device
-                or (out.shape != shape if ready.like else out.shape != (*shape[:-1], *ready.shape))
-                or out.requires_grad
-                or out.is_neg()
-                or not out.is_contiguous()
-            ):
-                return None
-            at = out.data_ptr()
-            reach, end = rows * ready.step, at + rows * ready.step_out
-            for a in addresses:
-                if a < end and at < a + reach and not (a == at and ready.like):
-                    return None
-            addresses.append(at)
-            increment_version([out])
-        ready.launch(addresses, rows)
-        return out
-
-    def _make_ready(self, states: tuple[Tensor, ...]) -> None:
-        """From the next call on plain tensors like these go straight to the machine code."""
-        evaluation = self._evaluation
-        if not states or type(states[0]) not in PLAIN or states[0].device in self._ready:
-            return
-        device = states[0].device
-        slots, made = evaluation.inputs, evaluation.outputs
-        plain = len({slot.shape for slot in slots}) == 1 and len(slots[0].shape) == 1 and len(made) == 1
-        if plain and not evaluation.is_open and not self._by_name and device.type in ("cpu", "cuda"):
-            self._ready[device] = Ready(evaluation, device)
+    def _remember(self, states: tuple[Tensor, ...], out: Any) -> None:
+        """What comes a second time in a row has a shortcut from then on."""
+        shape = states[0].shape
+        if shape == self._last_shape and not self._by_name:
+            found = shortcut_for(self._evaluation, states, out)
+            if out is None:
+                self._shortcut = found
+            else:
+                self._shortcut_out = found
+        self._last_shape = shape
 
     def _ordinary(
         self, states: tuple[Tensor, ...], out: Any, parameters: Any, named: Mapping[str, Tensor]
@@ -206,16 +144,3 @@ class TorchFunction:
         if self._by_name:
             return dict(zip(self.outputs, made, strict=True))
         return made[0] if len(made) == 1 else tuple(made)
-
-
-class Ready:
-    """What a call without a detour needs to know: one output, inputs of one size."""
-
-    def __init__(self, evaluation: Evaluation, device: Any) -> None:
-        size = 8 if evaluation.kernel.dtype is torch.float64 else 4
-        slot, made = evaluation.inputs[0], evaluation.outputs[0]
-        self.launch = evaluation.launch(device)
-        self.count, self.size, self.shape = len(evaluation.inputs), slot.size, made.shape
-        self.like = slot.shape == made.shape
-        self.most = evaluation.most if device.type == "cpu" else 1 << 62
-        self.step, self.step_out = slot.size * size, made.size * size

@@ -71,7 +71,8 @@ class RecordedEvaluation(torch.autograd.Function):
         """The results."""
         ctx.evaluation = evaluation  # which also keeps the kernel until the graph is gone
         ctx.save_for_backward(*tensors)
-        ctx.save_for_forward(*tensors)
+        if forward_ad._current_level >= 0:
+            ctx.save_for_forward(*tensors)
         if not by_operator:
             return tuple(evaluation(tensors))
         with torch._C._AutoDispatchBelowAutograd():
@@ -140,11 +141,15 @@ def _in_front(
 
 
 def _computed(function: str, inputs: list[Tensor]) -> list[Tensor]:
-    return evaluation_of(function)(inputs)
+    evaluation = evaluation_of(function)
+    evaluation.check(inputs)
+    return evaluation(inputs)
 
 
 def _shaped(function: str, inputs: list[Tensor]) -> list[Tensor]:
-    return evaluation_of(function).empty(inputs)
+    evaluation = evaluation_of(function)
+    evaluation.check(inputs)
+    return evaluation.empty([t.contiguous() for t in inputs])
 
 
 def _recorded(function: str, inputs: list[Tensor]) -> list[Tensor]:

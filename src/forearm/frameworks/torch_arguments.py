@@ -8,35 +8,36 @@ from typing import Any
 import torch
 
 from forearm.errors import InputError, shorten
-from forearm.frameworks.torch_evaluation import Evaluation, Tensor, TensorKernel
+from forearm.frameworks.torch_evaluation import Tensor, TensorKernel
 from forearm.kernels.dispatch import refuse
 from forearm.values import check_choice
 
 
-def as_tensors(kernel: TensorKernel, evaluation: Evaluation, given: Sequence[Tensor]) -> list[Tensor]:
+def as_tensors(
+    kernel: TensorKernel, slots: Sequence[tuple[str, tuple[int, ...]]], given: Sequence[Tensor]
+) -> list[Tensor]:
     """Arguments for the same states: (..., n) each, broadcast; a number stands for all entries."""
-    slots = evaluation.inputs[: len(given)]
-    first = given[0]
-    made, batches = [], []
-    for slot, value in zip(slots, given, strict=True):
+    first, (its_name, _) = given[0], slots[0]
+    made: list[Tensor] = []
+    for (name, shape), value in zip(slots, given, strict=True):
         if made and isinstance(value, int | float):
-            value = made[0].new_full(slot.shape, value)
-        check_tensor(kernel, slot.name, value, first, slots[0].name)
+            value = first.new_full(shape, value)
+        check_tensor(kernel, name, value, first, its_name)
         if made and value.ndim == 0:
-            value = value.expand(slot.shape)
-        rank = len(slot.shape)
-        if value.ndim < rank or tuple(value.shape[value.ndim - rank :]) != slot.shape:
-            raise InputError(f"{slot.name}: {_why(kernel, slot.shape)}, got {tuple(value.shape)}.")
+            value = value.expand(shape)
+        rank = len(shape)
+        if value.ndim < rank or tuple(value.shape[value.ndim - rank :]) != shape:
+            raise InputError(f"{name}: {_why(kernel, shape)}, got {tuple(value.shape)}.")
         made.append(value)
-        batches.append(tuple(value.shape[: value.ndim - rank]))
+    batches = [value.shape[: value.ndim - len(shape)] for (_, shape), value in zip(slots, made, strict=True)]
     if all(batch == batches[0] for batch in batches):
         return made
     try:
-        batch = tuple(torch.broadcast_shapes(*batches))
+        batch = torch.broadcast_shapes(*batches)
     except RuntimeError:
-        shapes = ", ".join(f"{slot.name} {tuple(value.shape)}" for slot, value in zip(slots, made, strict=True))
+        shapes = ", ".join(f"{name} {tuple(value.shape)}" for (name, _), value in zip(slots, made, strict=True))
         raise InputError(f"dimensions in front of the states do not broadcast: {shapes}.") from None
-    return [value.expand(*batch, *slot.shape) for slot, value in zip(slots, made, strict=True)]
+    return [value.expand(*batch, *shape) for (_, shape), value in zip(slots, made, strict=True)]
 
 
 def check_tensor(kernel: TensorKernel, name: str, value: object, first: Tensor, its_name: str) -> None:
@@ -69,15 +70,15 @@ def _why(kernel: TensorKernel, shape: tuple[int, ...]) -> str:
 
 def as_parameters(
     kernel: TensorKernel,
-    evaluation: Evaluation,
-    states: Sequence[Tensor],
+    batch: tuple[int, ...],
+    first: Tensor,
     given: Tensor | Mapping[str, Tensor] | None,
 ) -> Tensor:
     """Values of the parameters: (P,) for all states, or one row per state."""
-    own, first = kernel.kernel.parameters, states[0]
+    own = kernel.kernel.parameters
     if not own:
         refuse(given)
-    batch, values = evaluation.batch_of(states), kernel.own.to(first.device)
+    values = kernel.own.to(first.device)
     if given is None:
         return values
     if isinstance(given, Mapping):
@@ -87,7 +88,7 @@ def as_parameters(
             _column(kernel, name, given[name], first) if name in given else values[k] for k, name in enumerate(own)
         ]
         given = torch.stack(torch.broadcast_tensors(*columns), dim=-1)
-    check_tensor(kernel, "parameters", given, first, evaluation.inputs[0].name)
+    check_tensor(kernel, "parameters", given, first, "the first argument")
     count = len(own)
     if given.ndim and given.shape[-1] == count:
         if given.ndim == 1:
@@ -109,30 +110,27 @@ def _column(kernel: TensorKernel, name: str, value: Any, first: Tensor) -> Tenso
     return value
 
 
-def as_results(evaluation: Evaluation, tensors: Sequence[Tensor], out: Any, names: list[str]) -> list[Tensor]:
+def as_results(names: Sequence[str], out: Any) -> list[Tensor]:
     """The tensors to write to, in the order of the outputs."""
     if isinstance(out, Mapping):
         results = [out.get(name) for name in names] if set(out) == set(names) else []
     else:
         results = [out] if isinstance(out, torch.Tensor) else list(out) if isinstance(out, list | tuple) else []
-    if len(results) != len(names):
+    if len(results) != len(names) or not all(isinstance(result, torch.Tensor) for result in results):
         raise InputError(f"out: expected a tensor each for {', '.join(names)}, got {shorten(out)}.")
-    batch, first = evaluation.batch_of(tensors), tensors[0]
-    for slot, result in zip(evaluation.outputs, results, strict=True):
-        shape = (*batch, *slot.shape)
-        if (
-            not isinstance(result, torch.Tensor)
-            or tuple(result.shape) != shape
-            or result.dtype != first.dtype
-            or result.device != first.device
-        ):
-            got = (
-                f"{tuple(result.shape)} of {result.dtype} on {result.device}"
-                if isinstance(result, torch.Tensor)
-                else shorten(result)
-            )
-            raise InputError(f"out: expected a tensor {shape} of {first.dtype} on {first.device}, got {got}.")
     return results
+
+
+def write(results: Sequence[Tensor], values: Sequence[Tensor]) -> None:
+    """Values into tensors of their shape, dtype and device."""
+    for result, value in zip(results, values, strict=True):
+        if result.shape != value.shape or result.dtype != value.dtype or result.device != value.device:
+            raise InputError(
+                f"out: expected a tensor {tuple(value.shape)} of {value.dtype} on {value.device}, got "
+                f"{tuple(result.shape)} of {result.dtype} on {result.device}."
+            )
+    for result, value in zip(results, values, strict=True):
+        result.copy_(value)
 
 
 def refuse_derivatives(tensors: Sequence[Tensor], is_followed: Callable[[Sequence[Tensor]], bool]) -> None:

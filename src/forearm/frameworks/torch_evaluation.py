@@ -22,7 +22,9 @@ DTYPES = {"float64": torch.float64, "float32": torch.float32}
 PARAMETERS = "parameters"
 DIGITS = 20  # of the digest that a kernel is known by
 DEEPEST = 2  # derivatives of derivatives
+# Held weakly: by the digest of what they compute, and by the names of operators.
 _devices: WeakValueDictionary[str, TensorKernel] = WeakValueDictionary()
+_evaluations: WeakValueDictionary[str, Evaluation] = WeakValueDictionary()
 
 
 class TensorKernel:
@@ -51,6 +53,7 @@ class TensorKernel:
         found = self._evaluations.get(token)
         if found is None:
             found = self._evaluations.setdefault(token, Evaluation(self, token, names, derived))
+            _evaluations[token] = found
         return found
 
 
@@ -66,14 +69,19 @@ def tensor_kernel(kernel: Kernel) -> TensorKernel:
 
 def evaluation_of(token: str) -> Evaluation:
     """The one that an operator names."""
+    found = _evaluations.get(token)
+    return _found(token) if found is None else found
+
+
+def _found(token: str) -> Evaluation:
     key, names, *derived = token.split("/")
-    found = _devices.get(key)
-    if found is None:
+    kernel = _devices.get(key)
+    if kernel is None:
         raise InputError(
             f"forearm::evaluate, {names}: the kernel that this graph was made with is gone; keep it, or make it "
             "again with fa.compile of the same arm, and take its .torch, before the graph runs."
         )
-    return found.evaluation(tuple(names.split("+")), tuple(derived))
+    return kernel.evaluation(tuple(names.split("+")), tuple(derived))
 
 
 class Evaluation:
@@ -140,6 +148,11 @@ class Evaluation:
         found = self._then.get(way)
         if found is not None:
             return found
+        if "numeric_inverse_kinematics" in self.names:
+            raise InputError(
+                "k.torch, numeric_inverse_kinematics: it has no derivatives; take those of the closed form, "
+                "inverse_kinematics, or solve with k.torch.jacobian at the result."
+            )
         if len(self.derived) >= DEEPEST:
             raise InputError(
                 f"k.torch, {' + '.join(self.names)}: derivatives of derivatives are as far as it goes; take a third "

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 from forearm.errors import InputError, not_among
-from forearm.frameworks.torch_arguments import as_parameters, as_results, as_tensors, refuse_derivatives
+from forearm.frameworks.torch_arguments import as_parameters, as_results, as_tensors, refuse_derivatives, write
 from forearm.frameworks.torch_evaluation import Evaluation, Tensor, tensor_kernel
 from forearm.frameworks.torch_operator import evaluate, is_compiling, is_followed
 from forearm.frameworks.torch_shortcut import Shortcut, shortcut_for
@@ -55,13 +54,16 @@ class TorchFunctions:
 
 
 class TorchFunction:
-    """A function of a kernel, or several as one, on tensors: called with its `inputs` it gives its output, a tuple of
-    them, or a dict where it is fused.
+    """A function of a kernel, or several as one, on tensors: called with its `inputs`, names in their order, it gives
+    its output, a tuple of them, or a dict where it is fused.
     """
 
     def __init__(self, functions: TorchFunctions, names: tuple[str, ...], by_name: bool) -> None:
         self._functions, self._names, self._by_name = functions, names, by_name
         self._evaluation: Evaluation = functions._shared.evaluation(names)
+        # Known without compiling anything: compilers of Python read plain attributes only.
+        self._slots, self._results = _arguments(functions._kernel, names)
+        self.inputs = tuple(name for name, _ in self._slots)
         self._shortcut: Shortcut | None = None
         self._shortcut_out: Shortcut | None = None
         self._last_shape: Any = None
@@ -74,12 +76,7 @@ class TorchFunction:
     def __repr__(self) -> str:
         return f"<{' + '.join(self._names)} on tensors of {self._functions._kernel!r}>"
 
-    @cached_property
-    def inputs(self) -> tuple[str, ...]:
-        """Names of the arguments, in order."""
-        return tuple(slot.name for slot in self._evaluation.inputs if slot.name != "parameters")
-
-    @cached_property
+    @property
     def outputs(self) -> dict[str, tuple[int, ...]]:
         """Shapes of the results for one state, by name."""
         return {slot.name: slot.shape for slot in self._evaluation.outputs}
@@ -118,16 +115,15 @@ class TorchFunction:
         self, states: tuple[Tensor, ...], out: Any, parameters: Any, named: Mapping[str, Tensor]
     ) -> Any:
         evaluation, kernel = self._evaluation, self._functions._shared
-        given = self._in_order(states, named)
-        tensors = as_tensors(kernel, evaluation, given)
+        tensors = as_tensors(kernel, self._slots, self._in_order(states, named))
         if evaluation.is_open or parameters is not None:
-            tensors.append(as_parameters(kernel, evaluation, tensors, parameters))
+            batch = tensors[0].shape[: tensors[0].ndim - len(self._slots[0][1])]
+            tensors.append(as_parameters(kernel, batch, tensors[0], parameters))
         if out is None:
             return self._given_out(evaluate(evaluation, tensors))
-        results = as_results(evaluation, tensors, out, list(self.outputs))
+        results = as_results(self._results, out)
         refuse_derivatives([*tensors, *results], is_followed)
-        for result, value in zip(results, evaluate(evaluation, tensors), strict=True):
-            result.copy_(value)
+        write(results, evaluate(evaluation, tensors))
         return out
 
     def _in_order(self, states: tuple[Tensor, ...], named: Mapping[str, Tensor]) -> list[Tensor]:
@@ -142,5 +138,14 @@ class TorchFunction:
 
     def _given_out(self, made: Sequence[Tensor]) -> Any:
         if self._by_name:
-            return dict(zip(self.outputs, made, strict=True))
+            return dict(zip(self._results, made, strict=True))
         return made[0] if len(made) == 1 else tuple(made)
+
+
+def _arguments(kernel: Kernel, names: tuple[str, ...]) -> tuple[tuple[tuple[str, Any], ...], tuple[str, ...]]:
+    """Names and shapes of what goes in, names of what comes out."""
+    from forearm.codegen.functions import FUNCTIONS, arguments
+
+    sizes = dict.fromkeys(("N", "10N", "b", "m"), 0) | {"n": kernel.arm.n}  # of inputs only n matters
+    inputs, outputs = arguments([FUNCTIONS[name] for name in names], sizes, slides=False)
+    return tuple((a.name, a.shape) for a in inputs), tuple(a.name for a in outputs.values())

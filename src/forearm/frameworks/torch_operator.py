@@ -71,7 +71,7 @@ class RecordedEvaluation(torch.autograd.Function):
         """The results."""
         ctx.evaluation = evaluation  # which also keeps the kernel until the graph is gone
         ctx.save_for_backward(*tensors)
-        if forward_ad._current_level >= 0:
+        if by_operator or forward_ad._current_level >= 0:
             ctx.save_for_forward(*tensors)
         if not by_operator:
             return tuple(evaluation(tensors))
@@ -155,6 +155,9 @@ def _shaped(function: str, inputs: list[Tensor]) -> list[Tensor]:
 def _recorded(function: str, inputs: list[Tensor]) -> list[Tensor]:
     """Under transforms inside compiled code this is one level of them: those below see the operator again."""
     evaluation = evaluation_of(function)
+    if not is_transformed() and not is_followed(inputs):
+        with torch._C._AutoDispatchBelowAutograd():
+            return OPERATOR(function, inputs)  # type: ignore[no-any-return]
     if not is_transformed():
         return list(RecordedEvaluation.apply(evaluation, True, *inputs))
     keys = [i.key() for i in torch._C._functorch.get_interpreter_stack() or ()]

@@ -16,8 +16,8 @@ SOURCE = ROOT / "src" / "forearm"
 ROOMS = (
     "errors", "portable", "spatial", "values", "tables", "palette", "pages", "progress", "symbols",
     "reading", "logs", "arm", "model", "drives", "kinematics", "dynamics", "reduction", "checking",
-    "parts", "files", "counting", "codegen", "kernels", "frameworks", "trajectories", "simulation", "interpreter",
-    "schedules", "control", "reproduce", "plots", "benchmarks", "cli",
+    "parts", "files", "counting", "codegen", "kernels", "frameworks", "trajectories", "simulation",
+    "interpreter", "schedules", "control", "reproduce", "plots", "benchmarks", "cli",
 )  # fmt: skip
 # Reached when called, not when imported: the methods of Arm and of Simulation that users expect on them.
 DEFERRED_EXCEPTIONS = {

@@ -1,4 +1,4 @@
-"""What callers of `k.torch` give, checked and brought to one shape by operations that PyTorch sees through."""
+"""What callers of `k.torch` give: checked, and brought to one shape by operations that have derivatives."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def as_tensors(
     try:
         batch = torch.broadcast_shapes(*batches)
     except RuntimeError:
-        shapes = ", ".join(f"{name} {tuple(value.shape)}" for (name, _), value in zip(slots, made, strict=True))
+        shapes = ", ".join(
+            f"{name} {tuple(value.shape)}" for (name, _), value in zip(slots, made, strict=True)
+        )
         raise InputError(f"dimensions in front of the states do not broadcast: {shapes}.") from None
     return [value.expand(*batch, *shape) for (_, shape), value in zip(slots, made, strict=True)]
 
@@ -43,14 +45,20 @@ def as_tensors(
 def check_tensor(kernel: TensorKernel, name: str, value: object, first: Tensor, its_name: str) -> None:
     """A tensor of the kernel's dtype, on a device that it can compute on, the same as the others'."""
     if not isinstance(value, torch.Tensor):
-        raise InputError(f"{name}: expected a tensor of torch, got {shorten(value)}; k itself takes NumPy's arrays.")
+        raise InputError(
+            f"{name}: expected a tensor of torch, got {shorten(value)}; k itself takes NumPy's arrays."
+        )
     if value.dtype != kernel.dtype:
         wanted = kernel.kernel.dtype
         other = str(value.dtype).removeprefix("torch.")
-        way = f" or take the functions of fa.compile(arm, dtype={other!r})" if other in ("float32", "float64") else ""
+        way = (
+            f" or take the functions of fa.compile(arm, dtype={other!r})"
+            if other in ("float32", "float64")
+            else ""
+        )
         raise InputError(
-            f"{name}: this kernel computes in {wanted}, got a tensor of {other}; convert it with .to(torch.{wanted}),"
-            f"{way}."
+            f"{name}: this kernel computes in {wanted}, got a tensor of {other}; convert it with "
+            f".to(torch.{wanted}){way}."
         )
     if value.device.type not in ("cpu", "cuda", "meta"):
         raise InputError(f"{name}: expected a tensor on the CPU or a CUDA device, got one on {value.device}.")
@@ -68,12 +76,7 @@ def _why(kernel: TensorKernel, shape: tuple[int, ...]) -> str:
     return f"{arm.name!r} has {arm.n} joints, {expected}" if shape == (arm.n,) else expected
 
 
-def as_parameters(
-    kernel: TensorKernel,
-    batch: tuple[int, ...],
-    first: Tensor,
-    given: Tensor | Mapping[str, Tensor] | None,
-) -> Tensor:
+def as_parameters(kernel: TensorKernel, batch: tuple[int, ...], first: Tensor, given: Any) -> Tensor:
     """Values of the parameters: (P,) for all states, or one row per state."""
     own = kernel.kernel.parameters
     if not own:
@@ -85,7 +88,8 @@ def as_parameters(
         for name in given:
             check_choice(name, own, "parameters left open")
         columns = [
-            _column(kernel, name, given[name], first) if name in given else values[k] for k, name in enumerate(own)
+            _column(kernel, name, given[name], first) if name in given else values[k]
+            for k, name in enumerate(own)
         ]
         given = torch.stack(torch.broadcast_tensors(*columns), dim=-1)
     check_tensor(kernel, "parameters", given, first, "the first argument")
@@ -98,8 +102,8 @@ def as_parameters(
         except RuntimeError:
             pass
     raise InputError(
-        f"parameters: {count} were left open; expected shape ({count},), or {(*batch, count)} with one row per state, "
-        f"got {tuple(given.shape)}."
+        f"parameters: {count} were left open; expected shape ({count},), or {(*batch, count)} with one row "
+        f"per state, got {tuple(given.shape)}."
     )
 
 
@@ -115,7 +119,9 @@ def as_results(names: Sequence[str], out: Any) -> list[Tensor]:
     if isinstance(out, Mapping):
         results = [out.get(name) for name in names] if set(out) == set(names) else []
     else:
-        results = [out] if isinstance(out, torch.Tensor) else list(out) if isinstance(out, list | tuple) else []
+        results = (
+            [out] if isinstance(out, torch.Tensor) else list(out) if isinstance(out, list | tuple) else []
+        )
     if len(results) != len(names) or not all(isinstance(result, torch.Tensor) for result in results):
         raise InputError(f"out: expected a tensor each for {', '.join(names)}, got {shorten(out)}.")
     return results
@@ -137,6 +143,6 @@ def refuse_derivatives(tensors: Sequence[Tensor], is_followed: Callable[[Sequenc
     """Of what is written to `out`, as everywhere in PyTorch."""
     if is_followed(tensors):
         raise InputError(
-            "out: results written to a given tensor have no derivatives, and one of the arguments requires them; leave "
-            "out= away, or call under torch.no_grad()."
+            "out: results written to a given tensor have no derivatives, and one of the arguments requires "
+            "them; leave out= away, or call under torch.no_grad()."
         )

@@ -78,8 +78,8 @@ def _found(token: str) -> Evaluation:
     kernel = _devices.get(key)
     if kernel is None:
         raise InputError(
-            f"forearm::evaluate, {names}: the kernel that this graph was made with is gone; keep it, or make it "
-            "again with fa.compile of the same arm, and take its .torch, before the graph runs."
+            f"forearm::evaluate, {names}: the kernel that this graph was made with is gone; keep it, or "
+            "make it again with fa.compile of the same arm, and take its .torch, before the graph runs."
         )
     return kernel.evaluation(tuple(names.split("+")), tuple(derived))
 
@@ -155,9 +155,9 @@ class Evaluation:
             )
         if len(self.derived) >= DEEPEST:
             raise InputError(
-                f"k.torch, {' + '.join(self.names)}: derivatives of derivatives are as far as it goes; take a third "
-                "derivative by differences, or differentiate a function that is a derivative already, such as "
-                "inverse_dynamics_derivatives."
+                f"k.torch, {' + '.join(self.names)}: derivatives of derivatives are as far as it goes; take "
+                "a third derivative by differences, or differentiate a function that is a derivative "
+                "already, such as inverse_dynamics_derivatives."
             )
         return self._then.setdefault(way, self.kernel.evaluation(self.names, (*self.derived, way)))
 
@@ -232,8 +232,8 @@ class Evaluation:
             for t, shape in zip(tensors, shapes, strict=True)
         ):
             raise InputError(
-                f"forearm::evaluate, {self!r}: expected tensors of {self.kernel.kernel.dtype} on one device of shapes "
-                f"{shapes}, got {[(tuple(t.shape), t.dtype, str(t.device)) for t in tensors]}."
+                f"forearm::evaluate, {self!r}: expected tensors of {self.kernel.kernel.dtype} on one device "
+                f"of shapes {shapes}, got {[(tuple(t.shape), t.dtype, str(t.device)) for t in tensors]}."
             )
 
 

@@ -6,22 +6,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from forearm.errors import InputError, not_among
-from forearm.frameworks.torch_arguments import as_parameters, as_results, as_tensors, refuse_derivatives, write
+from forearm.frameworks.torch_arguments import (
+    as_parameters,
+    as_results,
+    as_tensors,
+    refuse_derivatives,
+    write,
+)
 from forearm.frameworks.torch_evaluation import Evaluation, Tensor, tensor_kernel
 from forearm.frameworks.torch_operator import evaluate, is_compiling, is_followed
 from forearm.frameworks.torch_shortcut import Shortcut, shortcut_for
 from forearm.kernels.kernel import Kernel, check_names
 
 
-
 class TorchFunctions:
     """The functions of a kernel on tensors, each by its name; made by `k.torch`.
 
-    Every function takes tensors of the kernel's dtype on one device, (n,) for one state or (..., n) for many, broadcast as
-    NumPy does, all but the first also as numbers. `out` is a tensor for the result, contiguous, of its shape,
-    dtype and device (None: a new one), where no derivatives are asked for; `parameters` are values of those left open,
-    (P,) for all states or (..., P), or some of them by name (None: the arm's own). Autograd, `torch.func` and
-    `torch.compile` see through them, up to derivatives of derivatives.
+    Every function takes tensors of the kernel's dtype on one device, (n,) for one state or (..., n) for many,
+    broadcast as NumPy does, all but the first also as numbers. `out` is a tensor for the result, of its shape,
+    dtype and device (None: a new one), where no derivatives are asked for; `parameters` are values of those
+    left open, (P,) for all states or (..., P), or some of them by name (None: the arm's own). Autograd,
+    `torch.func` and `torch.compile` see through them, up to derivatives of derivatives.
     """
 
     def __init__(self, kernel: Kernel) -> None:
@@ -48,14 +53,16 @@ class TorchFunctions:
         """Several functions compiled as one, which gives its results by name."""
         names = (functions,) if isinstance(functions, str) else tuple(dict.fromkeys(functions))
         if not names:
-            raise InputError("fused: expected the names of functions, such as ['inverse_dynamics', 'inertia_matrix'].")
+            raise InputError(
+                "fused: expected the names of functions, such as ['inverse_dynamics', 'inertia_matrix']."
+            )
         check_names(names)
         return TorchFunction(self, names, True)
 
 
 class TorchFunction:
-    """A function of a kernel, or several as one, on tensors: called with its `inputs`, names in their order, it gives
-    its output, a tuple of them, or a dict where it is fused.
+    """A function of a kernel, or several as one, on tensors: called with its `inputs`, names in their order,
+    it gives its output, a tuple of them, or a dict where it is fused.
     """
 
     def __init__(self, functions: TorchFunctions, names: tuple[str, ...], by_name: bool) -> None:
@@ -128,7 +135,9 @@ class TorchFunction:
 
     def _in_order(self, states: tuple[Tensor, ...], named: Mapping[str, Tensor]) -> list[Tensor]:
         given = dict(zip(self.inputs, states, strict=False)) | dict(named)
-        if len(states) + len(named) != len(self.inputs) or list(given) != [n for n in self.inputs if n in given]:
+        if len(states) + len(named) != len(self.inputs) or list(given) != [
+            n for n in self.inputs if n in given
+        ]:
             got = [*(["one"] * len(states)), *named]
             raise InputError(
                 f"{' + '.join(self._names)}: expected the tensors {', '.join(self.inputs)}, got "

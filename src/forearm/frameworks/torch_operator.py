@@ -90,7 +90,7 @@ class RecordedEvaluation(torch.autograd.Function):
 
 
 class TransformedEvaluation(torch.autograd.Function):
-    """An evaluation under `torch.func.grad`, `jvp`, `vmap` and what is made of them, outside compiled code."""
+    """An evaluation under `torch.func.grad`, `jvp`, `vmap` and what they make up, outside compiled code."""
 
     @staticmethod
     def forward(evaluation: Evaluation, *tensors: Tensor) -> tuple[Tensor, ...]:
@@ -126,7 +126,7 @@ class TransformedEvaluation(torch.autograd.Function):
 def _in_front(
     evaluation: Evaluation, size: int, dims: Sequence[int | None], tensors: Sequence[Tensor]
 ) -> list[Tensor]:
-    """Tensors with the mapped dimension first; what is not mapped is repeated, parameters of all states not."""
+    """Tensors with the mapped dimension first; what is not mapped is repeated, but for shared parameters."""
     dims = [None if d is None else d % t.ndim for d, t in zip(dims, tensors, strict=True)]
     moved = [
         t.expand(size, *t.shape) if d is None else t.movedim(d, 0) for d, t in zip(dims, tensors, strict=True)
@@ -163,11 +163,11 @@ def _recorded(function: str, inputs: list[Tensor]) -> list[Tensor]:
     keys = [i.key() for i in torch._C._functorch.get_interpreter_stack() or ()]
     if keys.count(torch._C._functorch.TransformType.Jvp) > 1:
         raise InputError(
-            f"k.torch, {' + '.join(evaluation.names)}: forward mode of forward mode is not there in compiled code; take "
-            "torch.func.hessian, or leave this function outside of torch.compile."
+            f"k.torch, {' + '.join(evaluation.names)}: forward mode of forward mode is not there in compiled "
+            "code; take torch.func.hessian, or leave this function outside of torch.compile."
         )
     with enable_single_level_autograd_function():
-        one_level = super(torch.autograd.Function, RecordedEvaluation)
+        one_level: Any = super(torch.autograd.Function, RecordedEvaluation)
         return list(one_level.apply(evaluation, True, *inputs))
 
 

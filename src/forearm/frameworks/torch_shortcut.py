@@ -18,12 +18,13 @@ address_of = torch.Tensor.data_ptr
 class Shortcut:
     """What to do with tensors of one kind: type, dtype, device, shape, strides, and who looks at them.
 
-    `is_same` compares all of that at once, in the function by which compiled code of PyTorch decides whether it may be
-    used again. `None` from `call` means that the ordinary way must be taken.
+    `is_same` compares all of that at once, by the function with which compiled code of PyTorch decides
+    whether it may be used again. `None` from `call` means that the ordinary way must be taken.
     """
 
     __slots__ = (
-        "count", "evaluation", "is_like", "is_same", "is_variable", "launch", "reach", "reach_out", "rows", "shape"
+        "count", "evaluation", "is_like", "is_same", "is_variable", "launch", "reach", "reach_out", "rows",
+        "shape",
     )  # fmt: skip
 
     def __init__(self, evaluation: Evaluation, states: Sequence[Tensor], out: Tensor | None) -> None:
@@ -109,7 +110,11 @@ def _guards() -> Any:
         like, flat = torch.zeros(2, 3), torch.zeros(6)
         check = Guards(like, dynamic_dims_sizes=None, dynamic_dims_strides=None).check
         others = (flat, torch.zeros(3, 3), torch.zeros(3, 2).t(), like.double(), torch._neg_view(like))
-        more = (torch.zeros(2, 3, requires_grad=True), torch.nn.Parameter(like), torch.zeros(2, 3, device="meta"))
+        more = (
+            torch.zeros(2, 3, requires_grad=True),
+            torch.nn.Parameter(like),
+            torch.zeros(2, 3, device="meta"),
+        )
         return Guards if check(torch.ones(2, 3)) and not any(check(t) for t in (*others, *more)) else None
     except Exception:
         return None

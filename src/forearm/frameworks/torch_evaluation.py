@@ -94,6 +94,8 @@ class Evaluation:
     def __init__(self, kernel: TensorKernel, token: str, names: tuple[str, ...], derived: tuple[str, ...]):
         self.kernel, self.token, self.names, self.derived = kernel, token, names, derived
         self.is_open = bool(kernel.kernel.parameters)
+        # Written out, derivatives of a long arm's accelerations take minutes to compile.
+        self.is_implicit = names == ("forward_dynamics",) and not derived and kernel.kernel.is_long
         self._launches: dict[tuple[torch.device, bool], Launch] = {}
         self._then: dict[str, Evaluation] = {}
 
@@ -160,6 +162,10 @@ class Evaluation:
                 "already, such as inverse_dynamics_derivatives."
             )
         return self._then.setdefault(way, self.kernel.evaluation(self.names, (*self.derived, way)))
+
+    def beside(self, name: str) -> Evaluation:
+        """Another function of the same kernel."""
+        return self.kernel.evaluation((name,))
 
     # Machine code.
 

@@ -47,6 +47,8 @@ def is_followed(tensors: Sequence[Tensor]) -> bool:
 
 def _backward(ctx: Any, *weights: Tensor) -> tuple[Tensor, ...]:
     evaluation, given = ctx.evaluation, ctx.saved_tensors
+    if evaluation.is_implicit:
+        return _implicit_backward(evaluation, given, weights[0])
     states = given[:-1] if evaluation.is_open else given
     made = list(evaluate(evaluation.then("reverse"), [*states, *weights, *given[len(states) :]]))
     if evaluation.is_shared(given):
@@ -58,9 +60,35 @@ def _forward_rates(ctx: Any, rates: Sequence[Tensor | None]) -> tuple[Tensor, ..
     evaluation, given = ctx.evaluation, ctx.saved_tensors
     states = given[:-1] if evaluation.is_open else given
     moved = [torch.zeros_like(x) if rate is None else rate for x, rate in zip(given, rates, strict=True)]
+    if evaluation.is_implicit:
+        return _implicit_rates(evaluation, given, moved)
     if evaluation.is_shared(given):
         moved[-1] = moved[-1].expand(*evaluation.batch_of(given), -1)
     return tuple(evaluate(evaluation.then("forward"), [*states, *moved, *given[len(states) :]]))
+
+
+def _implicit_backward(evaluation: Evaluation, given: Sequence[Tensor], weight: Tensor) -> tuple[Tensor, ...]:
+    """Through accelerations of long arms: those of tau = inverse dynamics at qdd, its derivatives by M^-1."""
+    q, qd, _ = given
+    (qdd,) = evaluate(evaluation, given)
+    pulled = _solved(evaluation, q, weight)
+    by_q, by_qd, _ = evaluate(evaluation.beside("inverse_dynamics").then("reverse"), [q, qd, qdd, -pulled])
+    return by_q, by_qd, pulled
+
+
+def _implicit_rates(
+    evaluation: Evaluation, given: Sequence[Tensor], rates: Sequence[Tensor]
+) -> tuple[Tensor, ...]:
+    q, qd, _ = given
+    (qdd,) = evaluate(evaluation, given)
+    forward = evaluation.beside("inverse_dynamics").then("forward")
+    (moved,) = evaluate(forward, [q, qd, qdd, rates[0], rates[1], torch.zeros_like(qdd)])
+    return (_solved(evaluation, q, rates[2] - moved),)
+
+
+def _solved(evaluation: Evaluation, q: Tensor, torques: Tensor) -> Tensor:
+    (M,) = evaluate(evaluation.beside("inertia_matrix"), [q])
+    return torch.linalg.solve(M, torques[..., None])[..., 0]
 
 
 class RecordedEvaluation(torch.autograd.Function):

@@ -236,7 +236,7 @@ class Kernel:
             q, qd, qdd: joint coordinates, velocities and accelerations, (n,) or (B, n).
             threads, parameters: as in every method of `Kernel`.
         """
-        if self._is_long:
+        if self.is_long:
             refuse(parameters)
             return self._long_inverse_derivatives(q, qd, qdd, threads)
         return self._three("inverse_dynamics_derivatives", (q, qd, qdd), threads, parameters)
@@ -258,7 +258,7 @@ class Kernel:
             tau: motor torques times gear ratio, (n,) or (B, n), N m (N).
             threads, parameters: as in every method of `Kernel`.
         """
-        if self._is_long:
+        if self.is_long:
             refuse(parameters)
             by_q, by_qd, M = self._long_inverse_derivatives(
                 q, qd, self.forward_dynamics(q, qd, tau, threads=threads), threads
@@ -287,7 +287,7 @@ class Kernel:
         return depends_on_load(self.arm)
 
     @cached_property
-    def _is_long(self) -> bool:
+    def is_long(self) -> bool:
         """Whether derivatives come from inverse dynamics; those of mimicking joints and open
         parameters are always traced.
         """

@@ -32,7 +32,26 @@ def evaluate(evaluation: Evaluation, tensors: Sequence[Tensor]) -> Sequence[Tens
         return OPERATOR(evaluation.token, list(tensors))  # type: ignore[no-any-return]
     if is_followed(tensors):
         return RecordedEvaluation.apply(evaluation, False, *tensors)  # type: ignore[no-any-return]
-    return evaluation(tensors)
+    try:
+        return evaluation(tensors)
+    except RuntimeError:  # tensors without memory of their own
+        if not any(map(_is_batched, tensors)):
+            raise
+    return _in_a_batch_of_gradients(evaluation, tensors)
+
+
+def _is_batched(tensor: Tensor) -> bool:
+    return " Batched" in str(torch._C._dispatch_keys(tensor)).replace("(", " ")
+
+
+def _in_a_batch_of_gradients(evaluation: Evaluation, tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Under `torch.autograd.grad(is_grads_batched=True)`, which maps in a way of its own."""
+    level = torch._C._vmapmode_increment_nesting() - 1
+    torch._C._vmapmode_decrement_nesting()
+    size = next(torch._remove_batch_dim(t, level, 1, 0).shape[0] for t in tensors if _is_batched(t))
+    moved = [torch._remove_batch_dim(t, level, size, 0) for t in tensors]
+    dims: list[int | None] = [0] * len(moved)
+    return [torch._add_batch_dim(t, 0, level) for t in evaluate(evaluation, _in_front(evaluation, size, dims, moved))]
 
 
 PLAIN = (torch.Tensor, torch.nn.Parameter)

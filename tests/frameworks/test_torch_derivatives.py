@@ -33,7 +33,9 @@ def test_of_every_function(name: str) -> None:
     assert gradgradcheck(function, given)
 
 
-@pytest.mark.parametrize("name", ["forward_dynamics", "inverse_dynamics_derivatives", "forward_dynamics_derivatives"])
+@pytest.mark.parametrize(
+    "name", ["forward_dynamics", "inverse_dynamics_derivatives", "forward_dynamics_derivatives"]
+)
 def test_of_accelerations_and_of_derivatives(name: str) -> None:
     """With friction that depends on the load; torques are those of some acceleration, so that there is one."""
     arm = random_arm(3, 2)
@@ -112,7 +114,9 @@ def test_third_derivatives_are_refused() -> None:
     k = fa.compile(arm)
     (q,) = states(arm, count=1)
     third = torch.func.jacrev(torch.func.jacrev(torch.func.jacrev(lambda q: k.torch.gravity(q).sum())))
-    with pytest.raises(fa.InputError, match="gravity: derivatives of derivatives are as far as it goes; take a"):
+    with pytest.raises(
+        fa.InputError, match="gravity: derivatives of derivatives are as far as it goes; take a"
+    ):
         third(q)
 
 

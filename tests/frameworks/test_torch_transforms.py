@@ -85,7 +85,8 @@ def test_rates_against_differences(k: fa.Kernel) -> None:
     made = jvp(k.torch.inverse_dynamics, tuple(given), tuple(rates))[1]
     step = 1e-6
     ahead, back = (
-        k.torch.inverse_dynamics(*(x + s * step * v for x, v in zip(given, rates, strict=True))) for s in (1, -1)
+        k.torch.inverse_dynamics(*(x + s * step * v for x, v in zip(given, rates, strict=True)))
+        for s in (1, -1)
     )
     torch.testing.assert_close(made, (ahead - back) / (2 * step), rtol=1e-6, atol=1e-6)
 
@@ -101,10 +102,12 @@ def test_second_derivatives_in_four_ways(k: fa.Kernel) -> None:
     for outer, inner in ((backwards, backwards), (backwards, forwards), (forwards, forwards)):
         torch.testing.assert_close(outer(inner(energy))(q), expected, rtol=1e-9, atol=1e-9)
     step = 1e-5
-    differences = torch.stack([
-        (grad(energy)(q + step * unit) - grad(energy)(q - step * unit)) / (2 * step)
-        for unit in torch.eye(ARM.n, dtype=torch.float64)
-    ])
+    differences = torch.stack(
+        [
+            (grad(energy)(q + step * unit) - grad(energy)(q - step * unit)) / (2 * step)
+            for unit in torch.eye(ARM.n, dtype=torch.float64)
+        ]
+    )
     torch.testing.assert_close(expected, differences, rtol=1e-6, atol=1e-5)
 
 
@@ -184,14 +187,18 @@ def test_exported(k: fa.Kernel) -> None:
 
 @pytest.mark.parametrize("derived", [(), ("reverse",), ("forward",)], ids="-".join)
 @pytest.mark.parametrize("which", ["plain", "shared", "each", "matrix"])
-def test_operator_passes_opcheck(k: fa.Kernel, loaded: fa.Kernel, which: str, derived: tuple[str, ...]) -> None:
+def test_operator_passes_opcheck(
+    k: fa.Kernel, loaded: fa.Kernel, which: str, derived: tuple[str, ...]
+) -> None:
     kernel = k if which in ("plain", "matrix") else loaded
     function = kernel.torch.inertia_matrix if which == "matrix" else kernel.torch.inverse_dynamics
     evaluation = function._evaluation
     for way in derived:
         evaluation = evaluation.then(way)
     generator = torch.Generator().manual_seed(1)
-    given = [torch.rand(4, *slot.shape, dtype=torch.float64, generator=generator) for slot in evaluation.inputs]
+    given = [
+        torch.rand(4, *slot.shape, dtype=torch.float64, generator=generator) for slot in evaluation.inputs
+    ]
     if which == "shared":
         given[-1] = given[-1][0]
     torch.library.opcheck(OPERATOR, (evaluation.token, variables(*given)))

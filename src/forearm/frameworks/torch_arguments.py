@@ -46,13 +46,13 @@ def check_tensor(kernel: TensorKernel, name: str, value: object, first: Tensor, 
     """A tensor of the kernel's dtype, on a device that it can compute on, the same as the others'."""
     if not isinstance(value, torch.Tensor):
         raise InputError(
-            f"{name}: expected a tensor of torch, got {shorten(value)}; k itself takes NumPy's arrays."
+            f"{name}: expected a tensor of torch, got {type(value).__name__}; k itself takes NumPy's arrays."
         )
     if value.dtype != kernel.dtype:
         wanted = kernel.kernel.dtype
         other = str(value.dtype).removeprefix("torch.")
         way = (
-            f" or take the functions of fa.compile(arm, dtype={other!r})"
+            f", or take the functions of fa.compile(arm, dtype={other!r})"
             if other in ("float32", "float64")
             else ""
         )

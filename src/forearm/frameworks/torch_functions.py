@@ -135,10 +135,8 @@ class TorchFunction:
 
     def _in_order(self, states: tuple[Tensor, ...], named: Mapping[str, Tensor]) -> list[Tensor]:
         given = dict(zip(self.inputs, states, strict=False)) | dict(named)
-        if len(states) + len(named) != len(self.inputs) or list(given) != [
-            n for n in self.inputs if n in given
-        ]:
-            got = [*(["one"] * len(states)), *named]
+        if len(states) + len(named) != len(self.inputs) or not all(name in given for name in self.inputs):
+            got = [*([f"{len(states)} without a name"] if states else []), *named]
             raise InputError(
                 f"{' + '.join(self._names)}: expected the tensors {', '.join(self.inputs)}, got "
                 f"{', '.join(got) or 'none'}."

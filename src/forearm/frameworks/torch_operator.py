@@ -51,7 +51,10 @@ def _in_a_batch_of_gradients(evaluation: Evaluation, tensors: Sequence[Tensor]) 
     size = next(torch._remove_batch_dim(t, level, 1, 0).shape[0] for t in tensors if _is_batched(t))
     moved = [torch._remove_batch_dim(t, level, size, 0) for t in tensors]
     dims: list[int | None] = [0] * len(moved)
-    return [torch._add_batch_dim(t, 0, level) for t in evaluate(evaluation, _in_front(evaluation, size, dims, moved))]
+    return [
+        torch._add_batch_dim(t, 0, level)
+        for t in evaluate(evaluation, _in_front(evaluation, size, dims, moved))
+    ]
 
 
 PLAIN = (torch.Tensor, torch.nn.Parameter)

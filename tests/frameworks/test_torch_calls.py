@@ -1,4 +1,4 @@
-"""Calls of `k.torch`: the bits of the kernel, whatever the tensors look like; `out=`; what is refused; copies."""
+"""Calls of `k.torch`: the bits of the kernel, however tensors lie; `out=`; what is refused; copies."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_shapes_that_change_from_call_to_call(k: fa.Kernel) -> None:
 
 
 def test_broadcast_numbers_and_names(k: fa.Kernel) -> None:
-    q, qd, qdd = states(ARM, 4)
+    q, qd = states(ARM, 4, count=2)
     wanted = expected(k, q, qd[0].expand(4, -1), torch.full_like(q, 0.5))
     assert torch.equal(k.torch.inverse_dynamics(q, qd[0], 0.5), wanted)
     assert torch.equal(k.torch.inverse_dynamics(q, qdd=0.5, qd=qd[:1]), wanted)
@@ -160,26 +160,53 @@ def test_out_and_derivatives(k: fa.Kernel) -> None:
 # What is refused
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda f, q: f(q.float(), q, q), r"^q: this kernel computes in float64, got a tensor of float32; convert "
-         r"it with \.to\(torch\.float64\), or take the functions of fa\.compile\(arm, dtype='float32'\)\.$"),
-        (lambda f, q: f(q, q.long(), q), r"^qd: .* got a tensor of int64; convert it with \.to\(torch\.float64\)\.$"),
-        (lambda f, q: f(q[:, :2], q, q), r"^q: '.*' has 3 joints, expected shape \(\.\.\., 3\), got \(4, 2\)\.$"),
-        (lambda f, q: f(q, q[:3], q), r"do not broadcast: q \(4, 3\), qd \(3, 3\), qdd \(4, 3\)\.$"),
-        (lambda f, q: f(q, q), r"^inverse_dynamics: expected the tensors q, qd, qdd, got 2 without a name\.$"),
-        (lambda f, q: f(q, q, tau=q), r"expected the tensors q, qd, qdd, got 2 without a name, tau\.$"),
-        (lambda f, q: f(q.numpy(), q, q), r"^q: expected a tensor of torch, got ndarray; k itself takes NumPy's arrays\.$"),
-        (lambda f, q: f(1.0, q, q), r"^q: expected a tensor of torch, got float;"),
-        (lambda f, q: f(q, q.to("meta"), q), r"^qd: expected a tensor on cpu, where q is, got one on meta\.$"),
-        (lambda f, q: f(q.to_sparse(), q, q), r"^q: expected a dense tensor, got torch\.sparse_coo; \.to_dense\(\)"),
-        (lambda f, q: f(q, q, q, parameters=q), r"^parameters: none were left open in this kernel"),
-        (lambda f, q: f(q, q, q, out=q[:3]), r"^out: expected a tensor \(4, 3\) of torch\.float64 on cpu, got \(3, 3\)"),
-        (lambda f, q: f(q, q, q, out=q.float()), r"^out: .* got \(4, 3\) of torch\.float32 on cpu\.$"),
-        (lambda f, q: f(q, q, q, out=[q, q]), r"^out: expected a tensor each for tau, got "),
-    ],
-)  # fmt: skip
+REFUSED: dict[str, tuple[Any, str]] = {
+    "dtype": (
+        lambda f, q: f(q.float(), q, q),
+        r"^q: this kernel computes in float64, got a tensor of float32; convert it with "
+        r"\.to\(torch\.float64\), or take the functions of fa\.compile\(arm, dtype='float32'\)\.$",
+    ),
+    "integers": (
+        lambda f, q: f(q, q.long(), q),
+        r"^qd: .* got a tensor of int64; convert it with \.to\(torch\.float64\)\.$",
+    ),
+    "joints": (
+        lambda f, q: f(q[:, :2], q, q),
+        r"^q: '.*' has 3 joints, expected shape \(\.\.\., 3\), got \(4, 2\)\.$",
+    ),
+    "batches": (lambda f, q: f(q, q[:3], q), r"do not broadcast: q \(4, 3\), qd \(3, 3\), qdd \(4, 3\)\.$"),
+    "too few": (
+        lambda f, q: f(q, q),
+        r"^inverse_dynamics: expected the tensors q, qd, qdd, got 2 without a name\.$",
+    ),
+    "name": (lambda f, q: f(q, q, tau=q), r"expected the tensors q, qd, qdd, got 2 without a name, tau\.$"),
+    "array": (
+        lambda f, q: f(q.numpy(), q, q),
+        r"^q: expected a tensor of torch, got ndarray; k itself takes NumPy's arrays\.$",
+    ),
+    "number": (lambda f, q: f(1.0, q, q), r"^q: expected a tensor of torch, got float;"),
+    "device": (
+        lambda f, q: f(q, q.to("meta"), q),
+        r"^qd: expected a tensor on cpu, where q is, got one on meta\.$",
+    ),
+    "sparse": (
+        lambda f, q: f(q.to_sparse(), q, q),
+        r"^q: expected a dense tensor, got torch\.sparse_coo; \.to_dense\(\) makes one\.$",
+    ),
+    "parameters": (lambda f, q: f(q, q, q, parameters=q), r"^parameters: none were left open in this kernel"),
+    "out, shape": (
+        lambda f, q: f(q, q, q, out=q[:3]),
+        r"^out: expected a tensor \(4, 3\) of torch\.float64 on cpu, got \(3, 3\) of torch",
+    ),
+    "out, dtype": (
+        lambda f, q: f(q, q, q, out=q.float()),
+        r"^out: .* got \(4, 3\) of torch\.float32 on cpu\.$",
+    ),
+    "out, count": (lambda f, q: f(q, q, q, out=[q, q]), r"^out: expected a tensor each for tau, got "),
+}
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED.values(), ids=REFUSED)
 def test_what_does_not_fit_is_said(k: fa.Kernel, call: Any, message: str) -> None:
     (q,) = states(ARM, 4, count=1)
     for _ in range(3):  # also after calls that went straight to machine code
@@ -207,7 +234,9 @@ def test_parameters_that_do_not_fit_are_said() -> None:
 
 
 def test_names_that_are_not_there(k: fa.Kernel) -> None:
-    with pytest.raises(AttributeError, match="k.torch: expected one of .*; did you mean 'inverse_dynamics'"):
+    with pytest.raises(
+        AttributeError, match=r"k\.torch: expected one of .*; did you mean 'inverse_dynamics'"
+    ):
         k.torch.inverse_dynamic  # noqa: B018
     with pytest.raises(fa.InputError, match="expected one of"):
         k.torch.fused(["inverse_dynamic"])

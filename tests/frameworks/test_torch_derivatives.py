@@ -1,5 +1,5 @@
-"""Derivatives of `k.torch` against finite differences (`gradcheck`), against the kernels that write the Jacobian out,
-and backwards against forwards.
+"""Derivatives of `k.torch` against finite differences (`gradcheck`), against kernels of the whole Jacobian, and
+backwards against forwards.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from forearm.files.builtin import arms
 
 pytestmark = [pytest.mark.frameworks, pytest.mark.slow]
 gradcheck, gradgradcheck = torch.autograd.gradcheck, torch.autograd.gradgradcheck
-# What differences with gradcheck's step of 1e-6 leave of derivatives near 100, which those of accelerations are.
+# What differences with gradcheck's step of 1e-6 leave of derivatives near 100, as those of accelerations are.
 CLOSE = 1e-4
 NAMES = (
-    "inverse_dynamics", "inertia_matrix", "bias", "gravity", "coriolis_matrix", "forward_kinematics", "jacobian",
-    "jacobian_derivative", "kinetic_energy", "potential_energy", "regressor", "base_regressor", "reactions",
+    "inverse_dynamics", "inertia_matrix", "bias", "gravity", "coriolis_matrix", "forward_kinematics",
+    "jacobian", "jacobian_derivative", "kinetic_energy", "potential_energy", "regressor",
+    "base_regressor", "reactions",
 )  # fmt: skip
 
 
@@ -37,7 +38,7 @@ def test_of_every_function(name: str) -> None:
     "name", ["forward_dynamics", "inverse_dynamics_derivatives", "forward_dynamics_derivatives"]
 )
 def test_of_accelerations_and_of_derivatives(name: str) -> None:
-    """With friction that depends on the load; torques are those of some acceleration, so that there is one."""
+    """With friction that depends on the load; torques are those of an acceleration, so that there is one."""
     arm = random_arm(3, 2)
     k = fa.compile(arm)
     q, qd, qdd = states(arm, 2)

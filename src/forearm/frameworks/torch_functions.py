@@ -24,8 +24,8 @@ class TorchFunctions:
 
     Every function takes tensors of the kernel's dtype on one device, (n,) for one state or (..., n) for many,
     broadcast as NumPy does, all but the first also as numbers. `out` is a tensor for the result, of its shape
-    and dtype, on its device (None: a new one), where no derivatives are asked for; `parameters` are values of those
-    left open, (P,) for all states or (..., P), or some of them by name (None: the arm's own). Autograd,
+    and dtype, on its device (None: a new one), where no derivatives are asked for; `parameters` are values of
+    those left open, (P,) for all states or (..., P), or some of them by name (None: the arm's own). Autograd,
     `torch.func` and `torch.compile` see through them, up to derivatives of derivatives.
     """
 

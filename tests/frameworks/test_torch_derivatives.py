@@ -1,5 +1,5 @@
-"""Derivatives of `k.torch` against finite differences (`gradcheck`), against kernels of the whole Jacobian, and
-backwards against forwards.
+"""Derivatives of `k.torch` against finite differences (`gradcheck`), kernels of the whole Jacobian, and each other
+(backwards, forwards).
 """
 
 from __future__ import annotations

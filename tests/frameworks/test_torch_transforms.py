@@ -23,7 +23,9 @@ def k() -> fa.Kernel:
 
 @pytest.fixture(scope="module")
 def loaded() -> fa.Kernel:
-    return fa.compile(ARM, parameters=[f"{ARM.links[-1].name}.mass", "gravity"])
+    made = fa.compile(ARM, parameters=[f"{ARM.links[-1].name}.mass", "gravity"])
+    assert made.torch is made.torch  # before torch.compile sees it
+    return made
 
 
 def parameters_of(kernel: fa.Kernel, *batch: int) -> Any:
@@ -149,6 +151,15 @@ def test_transforms_inside_compiled_code(k: fa.Kernel, loaded: fa.Kernel) -> Non
     ]
     for function in functions:
         assert torch.equal(compiled(function)(q), function(q))
+
+
+def test_compiled_code_cannot_begin_with_the_kernel_alone() -> None:
+    fresh = fa.compile(ARM)
+    (q,) = states(ARM, count=1)
+    with pytest.raises(Exception, match=r"take k\.torch once before torch\.compile"):
+        compiled(lambda q: fresh.torch.gravity(q) + 1.0)(q)
+    assert fresh.torch is not None
+    assert torch.equal(compiled(lambda q: fresh.torch.gravity(q) + 1.0)(q), fresh.torch.gravity(q) + 1.0)
 
 
 def test_forwards_of_forwards_inside_compiled_code_is_refused(k: fa.Kernel) -> None:

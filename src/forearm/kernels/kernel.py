@@ -57,6 +57,7 @@ class Kernel:
         self._made: dict[tuple[str, ...], Compiled] = {}
         self._ordinary: list[Any] = []
         self._claims: dict[tuple[str, int], object] = {}
+        self._torch: TorchFunctions | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Kernel, (self.arm, self.dtype, tuple(self.parameters), self.cpu)
@@ -71,16 +72,12 @@ class Kernel:
         """Operations of one evaluation, by function; asking for one compiles it."""
         return _CountsByName(self)
 
-    @cached_property
+    @property
     def torch(self) -> TorchFunctions:
         """The same functions on tensors of PyTorch, which autograd, `torch.func` and `torch.compile`
         see through: `k.torch.inverse_dynamics(q, qd, qdd)`.
         """
-        if find_spec("torch") is None:
-            raise InputError("k.torch needs PyTorch, which is not installed: pip install 'forearm[torch]'.")
-        from forearm.frameworks.torch_functions import TorchFunctions
-
-        return TorchFunctions(self)
+        return self._torch or _torch_functions(self)
 
     def inverse_dynamics(
         self,
@@ -376,6 +373,21 @@ class Kernel:
         finally:
             if name not in self.__dict__:  # interrupted: a later call does it
                 del self._claims[name, os.getpid()]
+
+
+def _torch_functions(kernel: Kernel) -> TorchFunctions:
+    if find_spec("torch") is None:
+        raise InputError("k.torch needs PyTorch, which is not installed: pip install 'forearm[torch]'.")
+    from forearm.frameworks.torch_functions import TorchFunctions
+
+    kernel._torch = TorchFunctions(kernel)
+    return kernel._torch
+
+
+# What torch.compile reads: it cannot look into this, and says so.
+vars(_torch_functions).update(
+    _torchdynamo_disable=True, _torchdynamo_disable_msg="take k.torch once before torch.compile"
+)
 
 
 class _CountsByName(Mapping[str, "Counts"]):

@@ -1,4 +1,4 @@
-"""Derivatives of `k.torch` against finite differences (`gradcheck`), kernels of the whole Jacobian, and each other
+"""Derivatives of `k.torch` against finite differences (`gradcheck`), whole Jacobians of the kernel, and each other
 (backwards, forwards).
 """
 

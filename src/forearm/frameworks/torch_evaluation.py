@@ -36,7 +36,7 @@ class TensorKernel:
         self.kernel, self.key = kernel, key
         self.dtype = DTYPES[kernel.dtype]
         self.own = torch.tensor(list(kernel.parameters.values()), dtype=self.dtype)
-        self._on: dict[str, Kernel] = {getattr(kernel, "device", "cpu"): kernel}
+        self._on: dict[str, Kernel] = {kernel.device: kernel}
         self._evaluations: dict[str, Evaluation] = {}
 
     def on(self, device: torch.device) -> Kernel:
@@ -44,7 +44,7 @@ class TensorKernel:
         name = "cpu" if device.type == "cpu" else f"cuda:{device.index}"
         found = self._on.get(name)
         if found is None:
-            found = self._on.setdefault(name, self.kernel.to(name))  # type: ignore[attr-defined]
+            found = self._on.setdefault(name, self.kernel.to(name))
         return found
 
     def evaluation(self, names: tuple[str, ...], derived: tuple[str, ...] = ()) -> Evaluation:
@@ -59,7 +59,7 @@ class TensorKernel:
 
 def tensor_kernel(kernel: Kernel) -> TensorKernel:
     """The one that all kernels share that compute the same."""
-    parts = told((kernel.arm, kernel.dtype, list(kernel.parameters), kernel.cpu))
+    parts = told((kernel.arm, kernel.dtype, list(kernel.parameters), kernel.cpu, kernel.fast))
     key = hashlib.sha256(repr(parts).encode()).hexdigest()[:DIGITS]
     found = _devices.get(key)
     if found is None:
@@ -263,7 +263,7 @@ def _on_cpu(compiled: Compiled, _: torch.device, each: bool) -> Launch:
 
 
 def _on_cuda(compiled: Any, device: torch.device, each: bool) -> Launch:
-    start, stream_of, index = compiled.launcher(each), torch._C._cuda_getCurrentRawStream, device.index
+    start, stream_of, index = compiled.launcher(each=each), torch._C._cuda_getCurrentRawStream, device.index
 
     def launch(addresses: list[int], count: int) -> None:
         start(stream_of(index), addresses, count)

@@ -50,9 +50,13 @@ class TensorKernel:
     def evaluation(self, names: tuple[str, ...], derived: tuple[str, ...] = ()) -> Evaluation:
         """Functions as one, differentiated in these ways one after the other."""
         token = "/".join([self.key, "+".join(names), *derived])
+        return self.kept(token, lambda: Evaluation(self, token, names, derived))
+
+    def kept(self, token: str, make: Callable[[], Evaluation]) -> Evaluation:
+        """The evaluation of this name, made if there is none."""
         found = self._evaluations.get(token)
         if found is None:
-            found = self._evaluations.setdefault(token, Evaluation(self, token, names, derived))
+            found = self._evaluations.setdefault(token, make())
             _evaluations[token] = found
         return found
 
@@ -81,6 +85,10 @@ def _found(token: str) -> Evaluation:
             f"forearm::evaluate, {names}: the kernel that this graph was made with is gone; keep it, or "
             "make it again with fa.compile of the same arm, and take its .torch, before the graph runs."
         )
+    if names.startswith("simulate "):
+        from forearm.frameworks.torch_rollout import rollout_of
+
+        return rollout_of(kernel, names, tuple(derived))
     return kernel.evaluation(tuple(names.split("+")), tuple(derived))
 
 
@@ -88,12 +96,14 @@ class Evaluation:
     """Functions of a kernel as one, differentiated or not, from tensors to tensors.
 
     Tensors have the shape of a state's array behind any number of dimensions, which are the same for all;
-    `parameters` come last, where some are open, and may be one row for all states.
+    `parameters` come last, where some are open, and may be one row for all states, as may other inputs that
+    are `shareable`, told by their place.
     """
 
     def __init__(self, kernel: TensorKernel, token: str, names: tuple[str, ...], derived: tuple[str, ...]):
         self.kernel, self.token, self.names, self.derived = kernel, token, names, derived
         self.is_open = bool(kernel.kernel.parameters)
+        self.shareable: tuple[int, ...] = (-1,) if self.is_open else ()
         # Written out, derivatives of a long arm's accelerations take minutes to compile.
         self.is_implicit = names == ("forward_dynamics",) and not derived and kernel.kernel.is_long
         self._launches: dict[tuple[torch.device, bool], Launch] = {}
@@ -142,6 +152,26 @@ class Evaluation:
             else tensors[0].new_empty((*self.batch_of(tensors), *slot.shape))
             for k, slot in zip(self._alike, self.outputs, strict=True)
         ]
+
+    def in_front(self, size: int, dims: Sequence[int | None], tensors: Sequence[Tensor]) -> list[Tensor]:
+        """Tensors with a mapped dimension first; what is not mapped is repeated, unless it is shared."""
+        count, ranks = len(tensors), [len(slot.shape) for slot in self.inputs]
+        first = tensors[0] if dims[0] is None else tensors[0].movedim(dims[0], 0)[0]
+        inner = self.batch_of([first])
+        moved = []
+        for k, (dim, t) in enumerate(zip(dims, tensors, strict=True)):
+            shared = (k in self.shareable or k - count in self.shareable) and (
+                t.ndim - (dim is not None) == ranks[k]
+            )
+            if dim is None:
+                moved.append(t if shared else t.expand(size, *t.shape))
+            elif shared:
+                shape = self.inputs[k].shape
+                spread = t.movedim(dim, 0).reshape(size, *(1 for _ in inner), *shape)
+                moved.append(spread.expand(size, *inner, *shape))
+            else:
+                moved.append(t.movedim(dim, 0))
+        return moved
 
     # Derivatives.
 
@@ -229,11 +259,13 @@ class Evaluation:
 
     def check(self, tensors: Sequence[Tensor]) -> None:
         """The contract of the operator, which a graph or a caller of `torch.ops` might break."""
-        batch, first = self.batch_of(tensors), tensors[0]
+        first, count = tensors[0], len(self.inputs)
+        batch = self.batch_of(tensors)
         shapes = [(*batch, *slot.shape) for slot in self.inputs]
-        if self.is_shared(tensors):
-            shapes[-1] = self.inputs[-1].shape
-        if len(tensors) != len(shapes) or any(
+        for k in self.shareable:
+            if len(tensors) == count and tensors[k].ndim == len(self.inputs[k].shape):
+                shapes[k] = self.inputs[k].shape
+        if len(tensors) != count or any(
             tuple(t.shape) != shape or t.dtype != self.kernel.dtype or t.device != first.device
             for t, shape in zip(tensors, shapes, strict=True)
         ):

@@ -15,7 +15,9 @@ from forearm.frameworks.torch_arguments import (
 )
 from forearm.frameworks.torch_evaluation import Evaluation, Tensor, tensor_kernel
 from forearm.frameworks.torch_operator import evaluate, is_compiling, is_followed
+from forearm.frameworks.torch_rollout import simulate
 from forearm.frameworks.torch_shortcut import Shortcut, shortcut_for
+from forearm.kernels.batch_rollout import Rollout
 from forearm.kernels.kernel import Kernel, check_names
 
 
@@ -58,6 +60,35 @@ class TorchFunctions:
             )
         check_names(names)
         return TorchFunction(self, names, True)
+
+    def simulate(
+        self,
+        q0: Tensor,
+        qd0: Tensor,
+        *,
+        steps: int,
+        step: float,
+        method: str = "rk4",
+        torque: Tensor | None = None,
+        voltage: Tensor | None = None,
+        record: int | None = None,
+        parameters: Tensor | Mapping[str, Tensor] | None = None,
+    ) -> Rollout:
+        """Where many arms go, as `k.simulate` says, with gradients of all that is given: for arms whose joints
+        friction cannot hold, in reverse mode, on the CPU.
+
+        Args:
+            q0, qd0: joint coordinates and velocities at the start, (n,) or (..., n).
+            steps: how many steps are made.
+            step: length of a step, s.
+            method: "rk3", "rk4" or "gill".
+            torque, voltage: N m (N), or V: (n,) or (..., n) held, (steps, n) or (..., steps, n) by step.
+            record: steps between states that are kept; None: only the last is.
+            parameters: as in every function.
+        """
+        plan = steps, step, method, record
+        driving = {"torque": torque, "voltage": voltage}
+        return simulate(self._shared, (q0, qd0), plan, driving, parameters)
 
 
 class TorchFunction:

@@ -53,7 +53,7 @@ def _in_a_batch_of_gradients(evaluation: Evaluation, tensors: Sequence[Tensor]) 
     dims: list[int | None] = [0] * len(moved)
     return [
         torch._add_batch_dim(t, 0, level)
-        for t in evaluate(evaluation, _in_front(evaluation, size, dims, moved))
+        for t in evaluate(evaluation, evaluation.in_front(size, dims, moved))
     ]
 
 
@@ -73,8 +73,10 @@ def _backward(ctx: Any, *weights: Tensor) -> tuple[Tensor, ...]:
         return _implicit_backward(evaluation, given, weights[0])
     states = given[:-1] if evaluation.is_open else given
     made = list(evaluate(evaluation.then("reverse"), [*states, *weights, *given[len(states) :]]))
-    if evaluation.is_shared(given):
-        made[-1] = made[-1].reshape(-1, made[-1].shape[-1]).sum(0)
+    for k in evaluation.shareable:  # gradients come out for each state
+        shape = evaluation.inputs[k].shape
+        if given[k].ndim == len(shape) < made[k].ndim:
+            made[k] = made[k].reshape(-1, *shape).sum(0)
     return tuple(made)
 
 
@@ -169,25 +171,8 @@ class TransformedEvaluation(torch.autograd.Function):
         info: Any, dims: tuple[int | None, ...], evaluation: Evaluation, *tensors: Tensor
     ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
         """The mapped dimension as one more in front of the states."""
-        made = tuple(evaluate(evaluation, _in_front(evaluation, info.batch_size, dims[1:], tensors)))
+        made = tuple(evaluate(evaluation, evaluation.in_front(info.batch_size, dims[1:], tensors)))
         return made, (0,) * len(made)
-
-
-def _in_front(
-    evaluation: Evaluation, size: int, dims: Sequence[int | None], tensors: Sequence[Tensor]
-) -> list[Tensor]:
-    """Tensors with the mapped dimension first; what is not mapped is repeated, but for shared parameters."""
-    dims = [None if d is None else d % t.ndim for d, t in zip(dims, tensors, strict=True)]
-    moved = [
-        t.expand(size, *t.shape) if d is None else t.movedim(d, 0) for d, t in zip(dims, tensors, strict=True)
-    ]
-    if evaluation.is_open and moved[-1].ndim == 2:  # one row for the states of each copy
-        if dims[-1] is None:
-            moved[-1] = tensors[-1]
-        else:
-            batch = evaluation.batch_of(moved)
-            moved[-1] = moved[-1].reshape(size, *(1,) * (len(batch) - 1), -1).expand(*batch, -1)
-    return moved
 
 
 def _computed(function: str, inputs: list[Tensor]) -> list[Tensor]:
@@ -224,7 +209,7 @@ def _recorded(function: str, inputs: list[Tensor]) -> list[Tensor]:
 def _mapped(
     info: Any, dims: tuple[Any, Sequence[int | None]], function: str, inputs: list[Tensor]
 ) -> tuple[list[Tensor], list[int]]:
-    moved = _in_front(evaluation_of(function), info.batch_size, dims[1], inputs)
+    moved = evaluation_of(function).in_front(info.batch_size, dims[1], inputs)
     made = OPERATOR(function, moved)
     return made, [0] * len(made)
 

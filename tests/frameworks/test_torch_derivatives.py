@@ -1,5 +1,5 @@
-"""Derivatives of `k.torch` against finite differences (`gradcheck`), whole Jacobians of the kernel, and each other
-(backwards, forwards).
+"""Derivatives of `k.torch` against finite differences (`gradcheck`) and whole Jacobians of the kernel, and
+backwards against forwards.
 """
 
 from __future__ import annotations

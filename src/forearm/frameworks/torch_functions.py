@@ -74,8 +74,8 @@ class TorchFunctions:
         record: int | None = None,
         parameters: Tensor | Mapping[str, Tensor] | None = None,
     ) -> Rollout:
-        """Where many arms go, as `k.simulate` says, with gradients of all that is given: for arms whose joints
-        friction cannot hold, in reverse mode, on the CPU.
+        """Where many arms go, as `k.simulate` says, with gradients of all that is given: in reverse mode, for
+        arms whose joints friction cannot hold, on the CPU.
 
         Args:
             q0, qd0: joint coordinates and velocities at the start, (n,) or (..., n).

@@ -19,7 +19,7 @@ from forearm.kernels.rollout_arguments import RolloutPlan, check_driving, plan_o
 
 ONLY_BACKWARDS = (
     "k.torch.simulate: rollouts are differentiated backwards, once: take .backward(), torch.autograd.grad, "
-    "torch.func.grad or jacrev; for other derivatives, steps written with k.torch.forward_dynamics."
+    "torch.func.grad or jacrev; for other derivatives, write the steps with k.torch.forward_dynamics."
 )
 
 
@@ -38,7 +38,7 @@ class RolloutEvaluation(Evaluation):
         self._by_step = how == "steps"
 
     @property
-    def _slots(self) -> tuple[tuple[Slot, ...], tuple[Slot, ...]]:  # type: ignore[override]
+    def _slots(self) -> tuple[tuple[Slot, ...], tuple[Slot, ...]]:
         n, plan = self.kernel.kernel.arm.n, self.plan
         inputs = [Slot("q0", (n,)), Slot("qd0", (n,))]
         inputs.append(Slot(self.what, (plan.steps, n) if self._by_step else (n,)))
@@ -107,8 +107,8 @@ class RolloutEvaluation(Evaluation):
         """From the start once more: states are kept at every so many steps, as little as can be."""
         if device.type != "cpu":
             raise InputError(
-                "k.torch.simulate: gradients of rollouts are computed on the CPU; give tensors there, or steps "
-                "written with k.torch.forward_dynamics."
+                "k.torch.simulate: gradients of rollouts are computed on the CPU; give tensors there, or "
+                "write the steps with k.torch.forward_dynamics."
             )
         kernel = self.kernel.on(device)
         record = self.plan.record or max(1, isqrt(self.plan.steps))
@@ -180,6 +180,6 @@ def _drive(
     if shape == (*batch, 1, n):
         return given.reshape(*batch, n), False
     raise InputError(
-        f"{what}: expected shape ({n},) or {(*batch, n)} held, ({steps}, {n}) or {(*batch, steps, n)} by step, got "
-        f"{shape}."
+        f"{what}: expected shape ({n},) or {(*batch, n)} held, ({steps}, {n}) or {(*batch, steps, n)} by "
+        f"step, got {shape}."
     )

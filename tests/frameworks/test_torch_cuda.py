@@ -1,4 +1,4 @@
-"""`k.torch` on a GPU: the bits of the CPU, streams, graphs, derivatives. As a program it prints the time of calls."""
+"""`k.torch` on a GPU: bits of the CPU, streams, graphs, derivatives. As a program it measures calls."""
 
 from __future__ import annotations
 
@@ -135,8 +135,8 @@ def test_rollouts(k: fa.Kernel) -> None:
     arm = random_arm(3, 2, drives=False)
     rigid = fa.compile(arm)
     q, qd = states(arm, 5, count=2)
-    wanted = rigid.torch.simulate(q, qd, steps=20, step=0.01)
-    made = rigid.torch.simulate(q.cuda(), qd.cuda(), steps=20, step=0.01)
+    wanted: Any = rigid.torch.simulate(q, qd, steps=20, step=0.01)
+    made: Any = rigid.torch.simulate(q.cuda(), qd.cuda(), steps=20, step=0.01)
     assert all(torch.equal(one.cpu(), other) for one, other in zip(made, wanted, strict=True))
     with pytest.raises(fa.InputError, match="gradients of rollouts are computed on the CPU"):
         rigid.torch.simulate(*variables(q.cuda(), qd.cuda()), steps=20, step=0.01).q.sum().backward()
@@ -149,7 +149,7 @@ def measured() -> None:
     for batch in (1, 256, 4096):
         q, qd, qdd = there(*states(k.arm, batch, dtype="float32"))
         out, leaf = torch.empty_like(q), q.clone().requires_grad_()
-        cases = {
+        cases: dict[str, Any] = {
             "torch.add(out=)": lambda q=q, qd=qd, out=out: torch.add(q, qd, out=out),
             "k.torch, out=": lambda q=q, qd=qd, qdd=qdd, out=out: f(q, qd, qdd, out=out),
             "torch.add": lambda q=q, qd=qd: torch.add(q, qd),

@@ -4,7 +4,7 @@ and mapped over. Derivatives are the same operator with another function's name.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -31,7 +31,7 @@ def evaluate(evaluation: Evaluation, tensors: Sequence[Tensor]) -> Sequence[Tens
     if count_of_modes() or any(type(t) not in PLAIN for t in tensors):
         return OPERATOR(evaluation.token, list(tensors))  # type: ignore[no-any-return]
     if is_followed(tensors):
-        return RecordedEvaluation.apply(evaluation, False, *tensors)  # type: ignore[no-any-return]
+        return RecordedEvaluation.apply(evaluation, evaluation, *tensors)  # type: ignore[no-any-return]
     try:
         return evaluation(tensors)
     except RuntimeError:  # tensors without memory of their own
@@ -115,18 +115,21 @@ def _solved(evaluation: Evaluation, q: Tensor, torques: Tensor) -> Tensor:
     return torch.linalg.solve(M, torques[..., None])[..., 0]
 
 
+Way = Callable[[Sequence[Tensor]], Sequence[Tensor]] | None  # None: by the operator
+
+
 class RecordedEvaluation(torch.autograd.Function):
-    """An evaluation that autograd records: the machine code itself, or the operator below autograd."""
+    """An evaluation that autograd records, done in some way: by the operator below autograd, or without."""
 
     @staticmethod
-    def forward(ctx: Any, evaluation: Evaluation, by_operator: bool, *tensors: Tensor) -> tuple[Tensor, ...]:
+    def forward(ctx: Any, evaluation: Evaluation, way: Way, *tensors: Tensor) -> tuple[Tensor, ...]:
         """The results."""
         ctx.evaluation = evaluation  # which also keeps the kernel until the graph is gone
         ctx.save_for_backward(*tensors)
-        if by_operator or forward_ad._current_level >= 0:
+        if way is None or forward_ad._current_level >= 0:
             ctx.save_for_forward(*tensors)
-        if not by_operator:
-            return tuple(evaluation(tensors))
+        if way is not None:
+            return tuple(way(tensors))
         with torch._C._AutoDispatchBelowAutograd():
             return tuple(OPERATOR(evaluation.token, list(tensors)))
 
@@ -194,7 +197,7 @@ def _recorded(function: str, inputs: list[Tensor]) -> list[Tensor]:
         with torch._C._AutoDispatchBelowAutograd():
             return OPERATOR(function, inputs)  # type: ignore[no-any-return]
     if not is_transformed():
-        return list(RecordedEvaluation.apply(evaluation, True, *inputs))
+        return list(RecordedEvaluation.apply(evaluation, None, *inputs))
     keys = [i.key() for i in torch._C._functorch.get_interpreter_stack() or ()]
     if keys.count(torch._C._functorch.TransformType.Jvp) > 1:
         raise InputError(
@@ -203,7 +206,7 @@ def _recorded(function: str, inputs: list[Tensor]) -> list[Tensor]:
         )
     with enable_single_level_autograd_function():
         one_level: Any = super(torch.autograd.Function, RecordedEvaluation)
-        return list(one_level.apply(evaluation, True, *inputs))
+        return list(one_level.apply(evaluation, None, *inputs))
 
 
 def _mapped(

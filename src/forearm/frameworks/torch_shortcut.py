@@ -11,8 +11,11 @@ from torch.autograd import forward_ad
 from forearm.frameworks.torch_evaluation import Evaluation, Tensor
 from forearm.frameworks.torch_operator import PLAIN, RecordedEvaluation
 
-increment_version = torch._C._increment_version
+increment_version = torch.autograd.graph.increment_version
 address_of = torch.Tensor.data_ptr
+# Without what `apply` does for tensors under transforms, which have no shortcut.
+_function: Any = super(torch.autograd.Function, RecordedEvaluation)
+record = _function.apply
 
 
 class Shortcut:
@@ -47,24 +50,31 @@ class Shortcut:
             if not self.is_same(*states):
                 return None
             if self.is_variable:
-                return RecordedEvaluation.apply(self.evaluation, False, *states)[0]
-            first = states[0]
-            out = torch.empty_like(first) if self.is_like else first.new_empty(self.shape)
-            addresses = [*map(address_of, states), out.data_ptr()]
-        else:
-            if not self.is_same(*states, out):
-                return None
-            addresses = [*map(address_of, states)]
-            at, reach, reach_out = out.data_ptr(), self.reach, self.reach_out
-            for a in addresses:
-                if -reach < a - at < reach_out and not (a == at and self.is_like):
-                    return None  # the result lies across an argument
-            addresses.append(at)
-            increment_version([out])
+                return record(self.evaluation, self.computed, *states)[0]
+            return self.computed(states)[0]
+        if not self.is_same(*states, out):
+            return None
+        addresses = [*map(address_of, states)]
+        at, reach, reach_out = out.data_ptr(), self.reach, self.reach_out
+        for a in addresses:
+            if -reach < a - at < reach_out and not (a == at and self.is_like):
+                return None  # the result lies across an argument
+        addresses.append(at)
         if 0 in addresses:  # of tensors without memory
             return None
+        increment_version(out)
         self.launch(*addresses, self.rows)
         return out
+
+    def computed(self, states: Sequence[Tensor]) -> Sequence[Tensor]:
+        """The result in a new tensor."""
+        first = states[0]
+        out = torch.empty_like(first) if self.is_like else first.new_empty(self.shape)
+        addresses = [*map(address_of, states), out.data_ptr()]
+        if 0 in addresses:
+            return self.evaluation(states)
+        self.launch(*addresses, self.rows)
+        return (out,)
 
 
 def shortcut_for(evaluation: Evaluation, states: Sequence[Tensor], out: Any) -> Shortcut | None:

@@ -91,6 +91,25 @@ def test_many_states_by_several_threads(k: fa.Kernel) -> None:
     assert torch.equal(made, expected(k, *given))
 
 
+def test_tensors_without_numbers_have_shapes(k: fa.Kernel) -> None:
+    given = [x.to("meta") for x in states(ARM, 4)]
+    for _ in range(4):
+        assert k.torch.inverse_dynamics(*given).shape == (4, ARM.n)
+        assert k.torch.inertia_matrix(given[0]).is_meta
+
+
+def test_tensors_without_memory(k: fa.Kernel) -> None:
+    q, qd, qdd = (x.clone() for x in states(ARM, 4))
+    nothing = torch._efficientzerotensor((4, ARM.n), dtype=torch.float64)
+    for _ in range(4):
+        assert torch.equal(k.torch.inverse_dynamics(q, nothing, qdd), k.torch.inverse_dynamics(q, 0.0, qdd))
+    for _ in range(4):
+        k.torch.inverse_dynamics(q, qd, qdd)
+    qd.untyped_storage().resize_(0)
+    with pytest.raises(fa.InputError, match=r"^qd: the memory of this tensor was given back"):
+        k.torch.inverse_dynamics(q, qd, qdd)
+
+
 def test_nan_stays_in_its_state(k: fa.Kernel) -> None:
     q, qd, qdd = states(ARM, 4)
     q[1, 0] = torch.nan
@@ -312,7 +331,7 @@ def test_a_launcher_gets_stream_addresses_and_count(k: fa.Kernel, monkeypatch: p
 
     class Launched:
         def launcher(self, each: bool = False) -> Any:
-            def launch(stream: int, addresses: list[int], count: int) -> None:
+            def launch(stream: int, addresses: tuple[int, ...], count: int) -> None:
                 seen.append((stream, each))
                 native.call(*addresses, count)
 

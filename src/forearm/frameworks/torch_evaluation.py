@@ -212,10 +212,15 @@ class Evaluation:
         first = ready[0]
         count = first.numel() // self.inputs[0].size
         if 0 in addresses:
-            if not count:
+            if not count or first.is_meta:
                 return made
             ready = [_in_memory(t) for t in ready]
             addresses = [t.data_ptr() for t in (*ready, *made)]
+            if 0 in addresses:
+                name = self.inputs[addresses.index(0)].name
+                raise InputError(
+                    f"{name}: the memory of this tensor was given back; it has a shape, but no numbers."
+                )
         if first.is_cpu and self._is_much(count):
             self._by_threads([*ready, *made], count)
         else:
@@ -233,11 +238,13 @@ class Evaluation:
 
     def launch_rows(self, device: torch.device, rows: int) -> Callable[..., None]:
         """What computes so many states on a device: called with addresses one by one, and the number."""
+        compiled = self.kernel.on(device).compiled(*self.names, derived=self.derived)
         if device.type == "cpu":
-            compiled = self.kernel.on(device).compiled(*self.names, derived=self.derived)
-            return compiled.part("single" if rows == 1 else "batch").call  # type: ignore[no-any-return]
-        launch = self.launch(device)
-        return lambda *given: launch(list(given[:-1]), given[-1])
+            native = compiled.part("single" if rows == 1 else "batch")
+            check_stack(native)
+            return native.call  # type: ignore[no-any-return]
+        start, stream_of, index = compiled.launcher(), torch._C._cuda_getCurrentRawStream, device.index
+        return lambda *given: start(stream_of(index), given[:-1], given[-1])
 
     def most_on(self, device: torch.device) -> int:
         """States that one thread computes."""
@@ -311,6 +318,6 @@ def _on_cuda(compiled: Any, device: torch.device, each: bool) -> Launch:
     start, stream_of, index = compiled.launcher(each=each), torch._C._cuda_getCurrentRawStream, device.index
 
     def launch(addresses: list[int], count: int) -> None:
-        start(stream_of(index), addresses, count)
+        start(stream_of(index), tuple(addresses), count)
 
     return launch

@@ -13,7 +13,7 @@ import torch
 from forearm.errors import InputError
 from forearm.kernels.cache_key import told
 from forearm.kernels.compiled import Compiled, Slot
-from forearm.kernels.kernel import Kernel
+from forearm.kernels.kernel import LONGEST_TRACED, Kernel
 from forearm.kernels.thread_pool import WORK, check_stack, shared_rows, worker_count
 
 Tensor = Any  # torch.Tensor, which type checkers see only where torch is installed
@@ -38,6 +38,14 @@ class TensorKernel:
         self.own = torch.tensor(list(kernel.parameters.values()), dtype=self.dtype)
         self._on: dict[str, Kernel] = {kernel.device: kernel}
         self._evaluations: dict[str, Evaluation] = {}
+
+    @cached_property
+    def is_long(self) -> bool:
+        """Whether derivatives of accelerations, written out, would take minutes to compile, and others do."""
+        from forearm.kernels.joint_loop import can_loop
+
+        arm = self.kernel.arm
+        return arm.n > LONGEST_TRACED and not self.kernel.parameters and can_loop(arm)
 
     def on(self, device: torch.device) -> Kernel:
         """The kernel for a device."""
@@ -104,8 +112,7 @@ class Evaluation:
         self.kernel, self.token, self.names, self.derived = kernel, token, names, derived
         self.is_open = bool(kernel.kernel.parameters)
         self.shareable: tuple[int, ...] = (-1,) if self.is_open else ()
-        # Written out, derivatives of a long arm's accelerations take minutes to compile.
-        self.is_implicit = names == ("forward_dynamics",) and not derived and kernel.kernel.is_long
+        self.is_implicit = names == ("forward_dynamics",) and not derived and kernel.is_long
         self._launches: dict[tuple[torch.device, bool], Launch] = {}
         self._then: dict[str, Evaluation] = {}
 

@@ -43,17 +43,18 @@ def reverse_of(traced: Traced, parameters: Sequence[str] = ()) -> Traced:
 
 def forward_of(traced: Traced, parameters: Sequence[str] = ()) -> Traced:
     """J v: `q_rate` for each input in beside the inputs, and `parameters_rate` where parameters are open;
-    `tau_rate` for each output out.
+    `tau_rate` for each output out. Done again, it adds `q_rate2` for q beside `q_rate_rate` for `q_rate`.
     """
     graph = traced.graph
     given = (*traced.inputs, *_open(parameters))
+    taken = {a.name for a in traced.inputs}
+    moved = tuple(_named(a, f"{RATE}2" if f"{a.name}_{RATE}" in taken else RATE) for a in given)
     direction: dict[Expr, Scalar] = {}
-    for a in given:
-        direction |= zip(_leaves(graph, a, parameters), _symbols(graph, _named(a, RATE)), strict=True)
+    for a, rate in zip(given, moved, strict=True):
+        direction |= zip(_leaves(graph, a, parameters), _symbols(graph, rate), strict=True)
     flat = [r for a in traced.outputs for r in traced.results[a.name].flat]
     rates = iter(derivative(graph, flat, direction))
     results = {f"{a.name}_{RATE}": _shaped(a, [next(rates) for _ in range(a.size)]) for a in traced.outputs}
-    moved = tuple(_named(a, RATE) for a in given)
     return _made(graph, results, (*traced.inputs, *moved), tuple(_named(a, RATE) for a in traced.outputs))
 
 

@@ -23,6 +23,7 @@ from forearm.kernels.thread_pool import WORTH
 from forearm.values import check_choice
 
 if TYPE_CHECKING:
+    from forearm.frameworks.jax_functions import JaxFunctions
     from forearm.symbols.counts import Counts
 
 DTYPES = ("float64", "float32")
@@ -68,6 +69,14 @@ class Kernel:
     def counts(self) -> Mapping[str, Counts]:
         """Operations of one evaluation, by function; asking for one compiles it."""
         return _CountsByName(self)
+
+    @cached_property
+    def jax(self) -> JaxFunctions:
+        """The same functions for JAX's arrays: jit, grad, vmap and scan go through them (extra `jax`)."""
+        from forearm.frameworks.jax_functions import JaxFunctions, check_jax
+
+        check_jax()
+        return JaxFunctions(self)
 
     def inverse_dynamics(
         self,

@@ -1,0 +1,1 @@
+"""Functions of an arm inside PyTorch, JAX and CasADi, with derivatives."""

@@ -1,0 +1,240 @@
+"""The functions of a kernel for JAX: what callers give is checked and broadcast here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forearm.codegen.functions import FUNCTIONS
+from forearm.errors import InputError, NameNotFound, shorten
+from forearm.kernels.dispatch import refuse
+from forearm.values import check_choice
+
+if TYPE_CHECKING:
+    from forearm.frameworks.jax_primitive import DerivedFunction
+    from forearm.kernels.kernel import Kernel
+
+
+class JaxFunctions:
+    """Every function of a kernel for JAX's arrays, by its name: k.jax.inverse_dynamics(q, qd, qdd).
+
+    They take arrays (..., n) with any leading axes, broadcast as NumPy does, of the kernel's dtype; all
+    arguments but the first also from a number. jit, grad, jvp, jacfwd, jacrev, hessian, vmap and lax.scan go
+    through them, on CPUs and on NVIDIA's GPUs. Where parameters were left open `parameters` are their values,
+    (P,) or (..., P), or some of them by name (None: the arm's own).
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self._functions: dict[tuple[str, ...], JaxFunction] = {}
+
+    def __repr__(self) -> str:
+        return f"<functions for JAX of {self.kernel!r}>"
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *FUNCTIONS]
+
+    def __getattr__(self, name: str) -> JaxFunction:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            check_choice(name, FUNCTIONS, "k.jax")
+        except NameNotFound as error:
+            raise AttributeError(str(error)) from None
+        return self._function((name,))
+
+    def fused(self, functions: Iterable[str]) -> JaxFunction:
+        """Several functions as one, which shares what they share; it gives a dictionary by output.
+
+        Args:
+            functions: names of those that `fa.generate` knows.
+        """
+        names = [functions] if isinstance(functions, str) else list(functions)
+        if not names:
+            raise InputError("fused: expected the names of functions, such as ['inverse_dynamics', 'jacobian'].")
+        for name in names:
+            check_choice(name, FUNCTIONS, "fused, function")
+        return self._function(tuple(dict.fromkeys(names)), by_name=True)
+
+    def _function(self, names: tuple[str, ...], by_name: bool = False) -> JaxFunction:
+        key = (*names, "by name") if by_name else names
+        return self._functions.setdefault(key, JaxFunction(self.kernel, names, by_name))
+
+
+class JaxFunction:
+    """A function of an arm for JAX's arrays; made by `k.jax`."""
+
+    def __init__(self, kernel: Kernel, names: tuple[str, ...], by_name: bool) -> None:
+        if "inverse_kinematics" in names and kernel.dtype != "float64":
+            raise InputError(
+                "inverse_kinematics: branches are told apart by forward kinematics to 1e-7, which takes float64."
+            )
+        self.kernel, self.names, self.by_name = kernel, names, by_name
+        self.__name__ = "_and_".join(names)
+
+    def __repr__(self) -> str:
+        return f"<{self.__name__}({', '.join(self.inputs)}) of {self.kernel.arm.name!r} for JAX>"
+
+    @property
+    def inputs(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the arguments for one state, in order, by name."""
+        return {slot.name: slot.shape for slot in self._derived.inputs}
+
+    @property
+    def outputs(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the results for one state, in order, by name."""
+        return {slot.name: slot.shape for slot in self._derived.outputs}
+
+    def __call__(self, *states: Any, parameters: Any = None, **named: Any) -> Any:
+        """The output, (..., *shape), or a tuple of all, or of functions fused a dictionary by name."""
+        given = self._given(states, named)
+        made = self._jitted(given, parameters)
+        if self.by_name:
+            return dict(zip(self.outputs, made, strict=True))
+        return made[0] if len(made) == 1 else tuple(made)
+
+    @cached_property
+    def _derived(self) -> DerivedFunction:
+        from forearm.frameworks.jax_primitive import DerivedFunction
+
+        compiled = self.kernel.compiled(*self.names)
+        compiled.part("single")  # from now on it is known what goes in and out
+        inputs = compiled.inputs[: len(compiled.inputs) - bool(self.kernel.parameters)]
+        return DerivedFunction(self.kernel, self.names, inputs, compiled.outputs)
+
+    @cached_property
+    def _jitted(self) -> Any:
+        import jax
+
+        return jax.jit(self._evaluated, inline=True)
+
+    def _given(self, states: Sequence[Any], named: dict[str, Any]) -> tuple[Any, ...]:
+        """One value for each input, in order; lists become arrays."""
+        names = list(self.inputs)
+        by_name = dict(zip(names, states, strict=False)) | named
+        if len(states) + len(named) != len(names) or set(by_name) != set(names):
+            listed = [f"{len(states)} of them", *(f"{name}=" for name in named)]
+            raise InputError(f"{self.__name__}: expected {', '.join(names)}, got {' and '.join(listed)}.")
+        return tuple(_as_array(name, by_name[name]) for name in names)
+
+    def _evaluated(self, states: tuple[Any, ...], parameters: Any) -> list[Any]:
+        """Traced once for each set of shapes."""
+        import jax.numpy as jnp
+
+        function, dtype, leading = self._derived, self.kernel.dtype, dict[str, tuple[int, ...]]()
+        rows = []
+        for slot, state in zip(function.inputs, states, strict=True):
+            row = self._number(slot.name, state)
+            if row.ndim == 0 and rows:
+                row = jnp.broadcast_to(row, slot.shape)
+            if slot.name == "T" and row.shape[-2:] == (4, 4):
+                row = row.reshape(*row.shape[:-2], *slot.shape)
+            start = row.ndim - len(slot.shape)
+            if start < 0 or row.shape[start:] != slot.shape:
+                raise InputError(f"{slot.name}: {self._expected(slot.shape, slot.name)}, got {row.shape}.")
+            leading[slot.name] = row.shape[:start]
+            rows.append(row)
+        values = [] if not self.kernel.parameters else [self._values(parameters)]
+        if values and values[0].ndim > 1:
+            leading["parameters"] = values[0].shape[:-1]
+        elif not values:
+            refuse(parameters)
+        try:
+            batch = np.broadcast_shapes(*leading.values())
+        except ValueError:
+            shapes = ", ".join(f"{name} {shape}" for name, shape in leading.items())
+            raise InputError(f"{self.__name__}: leading axes do not broadcast: {shapes}.") from None
+        rows = [
+            jnp.broadcast_to(row, batch + slot.shape)
+            for row, slot in zip(rows, function.inputs, strict=True)
+        ]
+        each = "parameters" in leading
+        if each:
+            values = [jnp.broadcast_to(values[0], (*batch, values[0].shape[-1]))]
+        assert all(row.dtype == dtype for row in rows)
+        return function.bind(rows, values, each)
+
+    def _values(self, given: Any) -> Any:
+        """Values of the parameters left open, (P,) or (..., P)."""
+        import jax.numpy as jnp
+
+        own = self.kernel.parameters
+        if given is None:
+            return jnp.asarray(np.array(list(own.values()), dtype=self.kernel.dtype))
+        if isinstance(given, Mapping):
+            for name in given:
+                check_choice(name, own, "parameters left open")
+            columns = [
+                self._number(f"parameters, {name}", given[name]) if name in given else jnp.asarray(value)
+                for name, value in own.items()
+            ]
+            given = jnp.stack(jnp.broadcast_arrays(*columns), axis=-1)
+        values = self._number("parameters", given)
+        if values.ndim == 0 or values.shape[-1] != len(own):
+            raise InputError(
+                f"parameters: {len(own)} were left open; expected shape ({len(own)},), or (..., {len(own)}) with "
+                f"one row per state, got {values.shape}."
+            )
+        return values
+
+    def _number(self, name: str, given: Any) -> Any:
+        """An array of the kernel's dtype; only whole numbers and those of Python are converted."""
+        import jax.numpy as jnp
+
+        array, dtype = jnp.asarray(given), self.kernel.dtype
+        if array.dtype == dtype:
+            return array
+        is_float = jnp.issubdtype(array.dtype, jnp.floating)
+        if not (is_float or jnp.issubdtype(array.dtype, jnp.integer)):
+            raise InputError(f"{name}: expected real numbers, got an array of {array.dtype}.")
+        if dtype == "float64" and jnp.zeros((), dtype=float).dtype != dtype:
+            raise InputError(
+                f"{name}: this kernel computes in float64, and JAX has it switched off, got {array.dtype}; "
+                'jax.config.update("jax_enable_x64", True) before any array is made switches it on, or take '
+                'fa.compile(arm, dtype="float32").'
+            )
+        if is_float and not getattr(array, "weak_type", False):
+            raise InputError(
+                f"{name}: this kernel computes in {dtype}, got an array of {array.dtype}; take "
+                f'{name.split(",")[0]}.astype("{dtype}"), or fa.compile(arm, dtype="{array.dtype}").'
+            )
+        return array.astype(dtype)
+
+    def _expected(self, shape: tuple[int, ...], name: str) -> str:
+        if name == "T":
+            return "expected poses of shape (..., 4, 4)"
+        arm = self.kernel.arm
+        why = f"{arm.name!r} has {arm.n} joints" if shape == (arm.n,) else f"it has {shape} for one state"
+        return f"{why}, expected shape (..., {', '.join(map(str, shape))})"
+
+
+def _as_array(name: str, value: Any) -> Any:
+    """Lists and tuples are arrays too, of one argument each."""
+    if hasattr(value, "shape") or isinstance(value, int | float):
+        return value
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = np.asarray(None)
+    if array.dtype.kind == "O":  # traced numbers may be among them
+        import jax.numpy as jnp
+
+        try:
+            return jnp.asarray(value)
+        except TypeError:
+            raise InputError(f"{name}: expected an array of real numbers, got {shorten(value)}.") from None
+    return array
+
+
+@cache
+def check_jax() -> None:
+    """Raise InputError, with what to do, where JAX is not installed or too old."""
+    try:
+        import jax
+    except ImportError:
+        raise InputError("k.jax: JAX is not installed: pip install 'forearm[jax]'.") from None
+    if not hasattr(jax, "ffi"):
+        raise InputError(f"k.jax: expected JAX 0.5 or later, got {jax.__version__}: pip install 'forearm[jax]'.")

@@ -89,12 +89,16 @@ class JaxFunction:
         return {slot.name: slot.shape for slot in self._derived.outputs}
 
     def __call__(self, *states: Any, parameters: Any = None, **named: Any) -> Any:
-        """The output, (..., *shape), or a tuple of all, or of functions fused a dictionary by name."""
-        given = self._given(states, named)
-        made = self._jitted(given, parameters)
-        if self.by_name:
-            return dict(zip(self.outputs, made, strict=True))
-        return made[0] if len(made) == 1 else tuple(made)
+        """The output, (..., *shape), or a tuple of all, or of functions fused a dictionary by name.
+
+        Args:
+            states: the `inputs`, in order or by name, (..., *shape) each.
+            parameters: values of those left open.
+        """
+        if named or len(states) != self._count:
+            states = self._ordered(states, named)
+        arrays = [x if hasattr(x, "shape") else self._as_array(k, x) for k, x in enumerate(states)]
+        return self._jitted(*arrays, parameters=parameters)
 
     @cached_property
     def _derived(self) -> DerivedFunction:
@@ -106,21 +110,42 @@ class JaxFunction:
         return DerivedFunction(self.kernel, self.names, inputs, compiled.outputs)
 
     @cached_property
+    def _count(self) -> int:
+        return len(self._derived.inputs)
+
+    @cached_property
     def _jitted(self) -> Any:
         import jax
 
         return jax.jit(self._evaluated, inline=True)
 
-    def _given(self, states: Sequence[Any], named: dict[str, Any]) -> tuple[Any, ...]:
-        """One value for each input, in order; lists become arrays."""
+    def _ordered(self, states: Sequence[Any], named: dict[str, Any]) -> Sequence[Any]:
+        """One value for each input, in order."""
         names = list(self.inputs)
         by_name = dict(zip(names, states, strict=False)) | named
         if len(states) + len(named) != len(names) or set(by_name) != set(names):
             listed = [f"{len(states)} of them", *(f"{name}=" for name in named)]
             raise InputError(f"{self.__name__}: expected {', '.join(names)}, got {' and '.join(listed)}.")
-        return tuple(_as_array(name, by_name[name]) for name in names)
+        return [by_name[name] for name in names]
 
-    def _evaluated(self, states: tuple[Any, ...], parameters: Any) -> list[Any]:
+    def _as_array(self, place: int, value: Any) -> Any:
+        """Numbers as they are, lists as arrays of the kernel's dtype; numbers that JAX traces may be in them."""
+        import jax.numpy as jnp
+
+        if isinstance(value, int | float):
+            return value
+        try:
+            if not isinstance(value, list | tuple):
+                raise TypeError
+            try:
+                return np.asarray(value, dtype=self.kernel.dtype)
+            except TypeError:
+                return jnp.asarray(value, dtype=self.kernel.dtype)
+        except (TypeError, ValueError):
+            name = list(self.inputs)[place]
+            raise InputError(f"{name}: expected an array of real numbers, got {shorten(value)}.") from None
+
+    def _evaluated(self, *states: Any, parameters: Any) -> Any:
         """Traced once for each set of shapes."""
         import jax.numpy as jnp
 
@@ -155,7 +180,10 @@ class JaxFunction:
         if each:
             values = [jnp.broadcast_to(values[0], (*batch, values[0].shape[-1]))]
         assert all(row.dtype == dtype for row in rows)
-        return function.bind(rows, values, each)
+        made = function.bind(rows, values, each)
+        if self.by_name:
+            return dict(zip(self.outputs, made, strict=True))
+        return made[0] if len(made) == 1 else tuple(made)
 
     def _values(self, given: Any) -> Any:
         """Values of the parameters left open, (P,) or (..., P)."""
@@ -209,24 +237,6 @@ class JaxFunction:
         arm = self.kernel.arm
         why = f"{arm.name!r} has {arm.n} joints" if shape == (arm.n,) else f"it has {shape} for one state"
         return f"{why}, expected shape (..., {', '.join(map(str, shape))})"
-
-
-def _as_array(name: str, value: Any) -> Any:
-    """Lists and tuples are arrays too, of one argument each."""
-    if hasattr(value, "shape") or isinstance(value, int | float):
-        return value
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        array = np.asarray(None)
-    if array.dtype.kind == "O":  # traced numbers may be among them
-        import jax.numpy as jnp
-
-        try:
-            return jnp.asarray(value)
-        except TypeError:
-            raise InputError(f"{name}: expected an array of real numbers, got {shorten(value)}.") from None
-    return array
 
 
 @cache

@@ -79,7 +79,7 @@ class DerivedFunction:
         """The operation on arrays, those of states with the same leading axes; the values of parameters have
         them too if `each` state has its own.
         """
-        made: list[Any] = evaluate_p.bind(*rows, *values, function=self, each=each)
+        made: list[Any] = evaluate_p.bind(*_varying_alike([*rows, *values]), function=self, each=each)
         return made
 
     def target(self, platform: str, count: int, each: bool) -> str:
@@ -100,9 +100,33 @@ def _leading(function: DerivedFunction, first: Any) -> tuple[int, ...]:
 
 
 def _abstract(*avals: Any, function: DerivedFunction, each: bool) -> list[Any]:
-    leading = _leading(function, avals[0])
-    told = {"vma": frozenset().union(*(a.vma for a in avals))} if hasattr(avals[0], "vma") else {}
-    return [jax.core.ShapedArray(leading + slot.shape, avals[0].dtype, **told) for slot in function.outputs]
+    """Arrays with the leading axes of the first, sharded as it is, where JAX keeps that in the types."""
+    first, leading, made = avals[0], _leading(function, avals[0]), []
+    for slot in function.outputs:
+        told = {"shape": leading + slot.shape, "weak_type": False}
+        if getattr(first, "sharding", None) is not None:
+            axes = (*first.sharding.spec[: len(leading)], *(None for _ in slot.shape))
+            told["sharding"] = first.sharding.update(spec=axes)
+        made.append(first.update(**told))
+    return made
+
+
+def _varying_alike(arrays: Arrays) -> Arrays:
+    """Within shard_map arrays are the same on all devices or vary with them: if one does, then all do."""
+    if not (hasattr(jax, "typeof") and hasattr(jax.lax, "pcast")):
+        return arrays
+    axes = [_axes_of(jax.typeof(x)) for x in arrays]
+    every = frozenset().union(*axes)
+    return [
+        x if own == every else jax.lax.pcast(x, tuple(every - own), to="varying")
+        for x, own in zip(arrays, axes, strict=True)
+    ]
+
+
+def _axes_of(kind: Any) -> frozenset[str]:
+    """The axes of a mesh that an array varies with; JAX 0.10 keeps them elsewhere than before."""
+    manual = getattr(kind, "manual_axis_type", None)
+    return frozenset(getattr(kind, "vma", ()) if manual is None else manual.varying)
 
 
 @cache
@@ -115,6 +139,11 @@ def _evaluate(*arrays: Any, function: DerivedFunction, each: bool) -> Any:
 
 
 def _jvp(primals: Arrays, tangents: Arrays, *, function: DerivedFunction, each: bool) -> tuple[Any, Any]:
+    if "numeric_inverse_kinematics" in function.names:
+        raise InputError(
+            "k.jax: numeric_inverse_kinematics stops where it is near enough, and has no derivative there; "
+            "inverse_kinematics has, or take that of forward_kinematics at what was found."
+        )
     count = len(function.inputs)
     rows, values = primals[:count], primals[count:]
     results = function.bind(rows, values, each)
@@ -168,8 +197,37 @@ def _batched(
 
 
 def _lowered(platform: str, context: Any, *operands: Any, function: DerivedFunction, each: bool) -> Any:
-    count = prod(_leading(function, context.avals_in[0]))
-    return jax.ffi.ffi_lowering(function.target(platform, count, each))(context, *operands)
+    leading = _leading(function, context.avals_in[0])
+    name = function.target(platform, prod(leading), each)
+    arrays = (*context.avals_in, *context.avals_out)
+    told = _sharding(len(leading), [a.shape for a in arrays], len(operands))
+    return jax.ffi.ffi_lowering(name, extra_attributes=told)(context, *operands)
+
+
+def _sharding(leading: int, shapes: Sequence[tuple[int, ...]], inputs: int) -> dict[str, Any]:
+    """What XLA must know to leave a sharded batch where it is: which axes are the same, and that those of one
+    state are whole everywhere.
+    """
+    sizes: list[int] = list(shapes[0][:leading])
+    factors = []
+    for shape in shapes:
+        alike = leading if shape[:leading] == shapes[0][:leading] and len(shape) > leading else 0
+        own = range(len(sizes), len(sizes) + len(shape) - alike)
+        sizes += shape[alike:]
+        factors.append("[" + ", ".join(_letters(k) for k in (*range(alike), *own)) + "]")
+    whole = ", ".join(_letters(k) for k in range(leading, len(sizes)))
+    listed = ", ".join(f"{_letters(k)}={size}" for k, size in enumerate(sizes))
+    text = (
+        f"#sdy.op_sharding_rule<({', '.join(factors[:inputs])})->({', '.join(factors[inputs:])}) "
+        f"{{{listed}}} need_replication={{{whole}}}, custom>"
+    )
+    told = {"mhlo.frontend_attributes": mlir.ir_attribute({"num_batch_dims": str(leading)})}
+    return told | {"sdy.sharding_rule": mlir.ir.Attribute.parse(text)}
+
+
+def _letters(factor: int) -> str:
+    """A factor's name as Shardy writes it: i to z, then z_1, ..."""
+    return "ijklmnopqrstuvwxyz"[factor] if factor < 18 else f"z_{factor - 17}"
 
 
 def _refused(context: Any, *_: Any, **__: Any) -> Any:

@@ -24,7 +24,7 @@ from forearm.frameworks.jax_handler_ir import (
 )
 from forearm.kernels.cache import key_of
 from forearm.kernels.cache_key import surroundings, told
-from forearm.kernels.compiled import Compiled, Slot, name_of
+from forearm.kernels.compiled import Compiled, name_of
 from forearm.kernels.elf import Loaded
 from forearm.kernels.load_or_compile import About, kept_or_made
 from forearm.kernels.native import object_code
@@ -32,6 +32,8 @@ from forearm.kernels.native import object_code
 if TYPE_CHECKING:
     from forearm.kernels.kernel import Kernel
 
+# What is looked up in the header: the version, and where functions are.
+VERSION, NEEDED = ("MAJOR", "MINOR"), ("Error_Create", "Stream_Get", "DeviceOrdinal_Get")
 MISTAKEN = b"forearm: a function was called with arrays of another number, rank or dtype than it was made for."
 FAILED = b"forearm: CUDA's driver did not launch the kernel; CUDA_LAUNCH_BLOCKING=1 tells more."
 _messages = {"mistaken": ctypes.create_string_buffer(MISTAKEN), "failed": ctypes.create_string_buffer(FAILED)}
@@ -44,8 +46,9 @@ def cpu_target(function: Compiled, part: str) -> str:
 
     def handler() -> tuple[Loaded, object]:
         native = function.part(part)
-        memory = _in_memory("cpu", handled(function.inputs, function.outputs, function.request.dtype))
-        fill(memory, {"function": native.address})
+        offered, version = interface()
+        memory = handler_in_memory("cpu", handled(function), offered)
+        fill(memory, version, native.address)
         return memory, native
 
     return _target(function, "cpu", part, handler)
@@ -61,9 +64,10 @@ def cuda_target(kernel: Kernel, functions: Sequence[str], derived: tuple[str, ..
     def handler() -> tuple[Loaded, object]:
         from forearm.kernels.cuda.driver import driver
 
+        offered, version = interface()
         launches = {index: function.loaded(index, each=each) for index in devices}
-        memory = _in_memory("cuda", handled(function.inputs, function.outputs, function.request.dtype))
-        fill(memory, {"function": driver().address("cuLaunchKernel")}, launches)
+        memory = handler_in_memory("cuda", handled(function), offered)
+        fill(memory, version, driver().address("cuLaunchKernel"), launches)
         return memory, launches
 
     return _target(function, "cuda", "each" if each else "batch", handler)
@@ -93,16 +97,14 @@ def _target(function: Any, platform: str, part: str, handler: Callable[[], tuple
     return name
 
 
-def handled(inputs: Sequence[Slot], outputs: Sequence[Slot], dtype: str) -> HandledFunction:
-    """What the handler of a function must know."""
-    return HandledFunction(
-        tuple(len(slot.shape) for slot in inputs), tuple(len(slot.shape) for slot in outputs), dtype
-    )
+def handled(function: Any) -> HandledFunction:
+    """What the handler of a compiled function must know."""
+    inputs, outputs = ([len(slot.shape) for slot in slots] for slots in (function.inputs, function.outputs))
+    return HandledFunction(tuple(inputs), tuple(outputs), function.request.dtype)
 
 
-def _in_memory(platform: str, of: HandledFunction) -> Loaded:
-    """A handler that calls nothing yet, from the cache or made now."""
-    offered, _ = interface()
+def handler_in_memory(platform: str, of: HandledFunction, offered: OfferedFunctions) -> Loaded:
+    """A handler whose table is empty, from the cache or made now."""
     text = {"cpu": cpu_text, "cuda": cuda_text}[platform]
 
     def make() -> tuple[About, bytes]:
@@ -115,10 +117,11 @@ def _in_memory(platform: str, of: HandledFunction) -> Loaded:
     return kept_or_made(("jax_handler", platform, of, offered), [HANDLER, TABLE], make, place)
 
 
-def fill(memory: Loaded, entries: dict[str, int], launches: dict[int, Any] | None = None) -> None:
-    """Write this process's addresses, and the launch for each device, into the table of a handler."""
-    _, (major, minor) = interface()
-    known = {"major": major, "minor": minor} | entries
+def fill(
+    memory: Loaded, version: tuple[int, int], function: int, launches: dict[int, Any] | None = None
+) -> None:
+    """Write what is to be called, and for a GPU the launch on each device, into the table of a handler."""
+    known = {"function": function, "major": version[0], "minor": version[1]}
     known |= {name: ctypes.addressof(message) for name, message in _messages.items()}
     values = dict(enumerate(known[name] for name in ENTRIES))
     for device, launch in (launches or {}).items():
@@ -147,6 +150,3 @@ def interface() -> tuple[OfferedFunctions, tuple[int, int]]:
             "take another: pip install 'forearm[jax]'."
         ) from None
     return offered, (major, minor)
-
-
-VERSION, NEEDED = ("MAJOR", "MINOR"), ("Error_Create", "Stream_Get", "DeviceOrdinal_Get")

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Compiled once, and not again by every process that a test starts.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test types tests test-long test-machines test-peers check bench bench-peers docs fuzz clean
+.PHONY: demo test types tests test-long test-machines test-peers test-frameworks check bench bench-peers docs fuzz clean
 
 $(VENV)/.installed: pyproject.toml
 	@echo "setting up $(VENV): half a minute or so, once"
@@ -42,6 +42,11 @@ test-peers: $(VENV)/.installed  ## Pinocchio live: installs it and some 300 robo
 	.venv-peers/bin/python tests/compare_robots.py
 	.venv-peers/bin/python tests/compare_robots.py --fetch .venv-peers/robots
 	FOREARM_PINOCCHIO=$(CURDIR)/.venv-peers/pinocchio.json $(BIN)/python -m pytest tests/dynamics/test_pinocchio_recorded.py
+
+test-frameworks: $(VENV)/.installed  ## PyTorch, JAX and CasADi live: installs them (over 1 GB) into .venv-frameworks
+	test -x .venv-frameworks/bin/python || $(PYTHON) -m venv .venv-frameworks
+	.venv-frameworks/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[test,torch,jax,casadi]"
+	.venv-frameworks/bin/python -m pytest -n auto --dist worksteal -m frameworks tests/frameworks
 
 check: $(VENV)/.installed  ## format, lint, types, import order and the quick tests
 	$(BIN)/ruff format .
@@ -82,4 +87,4 @@ docs: $(VENV)/.installed  ## pictures, schemas and generated pages made anew, th
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) .venv-peers .machines site build dist demo-output htmlcov .coverage .coverage.*
+	rm -rf $(VENV) .venv-peers .venv-frameworks .machines site build dist demo-output htmlcov .coverage .coverage.*

@@ -16,8 +16,8 @@ SOURCE = ROOT / "src" / "forearm"
 ROOMS = (
     "errors", "portable", "spatial", "values", "tables", "palette", "pages", "progress", "symbols",
     "reading", "logs", "arm", "model", "drives", "kinematics", "dynamics", "reduction", "checking",
-    "parts", "files", "counting", "codegen", "kernels", "trajectories", "simulation", "interpreter",
-    "schedules", "control", "reproduce", "plots", "benchmarks", "cli",
+    "parts", "files", "counting", "codegen", "kernels", "frameworks", "trajectories", "simulation",
+    "interpreter", "schedules", "control", "reproduce", "plots", "benchmarks", "cli",
 )  # fmt: skip
 # Reached when called, not when imported: the methods of Arm and of Simulation that users expect on them.
 DEFERRED_EXCEPTIONS = {
@@ -33,6 +33,7 @@ DEFERRED_EXCEPTIONS = {
     ("control.logs_against_model", "plots.logs"),
     ("control.comparison", "plots.control"),
     ("kinematics.closed_form.evaluated", "kernels.kernel"),
+    ("kernels.kernel", "frameworks.jax_functions"),
 }
 NO_ROOMS = {"", "__main__"}  # the package itself, and the command as `python -m forearm`
 MODULES = sorted(SOURCE.rglob("*.py"))

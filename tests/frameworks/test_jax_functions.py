@@ -1,21 +1,30 @@
 """k.jax against the kernels, finite differences and JAX's own checks of derivatives."""
 
+from __future__ import annotations
+
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import forearm as fa
 from forearm.codegen.functions import FUNCTIONS
 from forearm.errors import InputError
 from tests.arms import random_arm
 
+if TYPE_CHECKING:
+    from forearm.kernels.kernel import Kernel
+
 jax = pytest.importorskip("jax", reason="JAX is not installed: make test-frameworks")
 from jax import lax  # noqa: E402
 from jax import numpy as jnp  # noqa: E402
 from jax.test_util import check_grads  # noqa: E402
 
+Array = NDArray[np.float64]
 pytestmark = [pytest.mark.frameworks, pytest.mark.slow]
 STEP, CLOSE = 1e-5, 1e-8  # of central differences, and what they leave of values near 1
 ROUNDING = 1e-12  # what two orders of the same operations may differ by, relative
@@ -23,7 +32,7 @@ EVERY = [name for name in FUNCTIONS if "inverse_kinematics" not in name]
 GEAR = fa.Transmission(efficiency=((0.01, 0.35), (0.09, 0.56), (0.5, 0.8)), rated_torque=40.0, breakaway=0.6)
 
 
-def driven_arm():
+def driven_arm() -> fa.Arm:
     """Rotors, and friction that does not depend on the load: every torque has an acceleration."""
     return random_arm(4, 3, drives=False).with_drives(
         motor=fa.Motor(gear_ratio=30.0, rotor_inertia=2e-4), friction=fa.Friction(viscous=0.3, coulomb=0.7)
@@ -31,34 +40,35 @@ def driven_arm():
 
 
 @pytest.fixture(autouse=True)
-def _in_float64():
-    with jax.enable_x64(True):
-        yield
+def _in_float64() -> Iterator[None]:
+    jax.config.update("jax_enable_x64", True)
+    yield
+    jax.config.update("jax_enable_x64", False)
 
 
 @pytest.fixture(scope="module")
-def kernel():
+def kernel() -> Kernel:
     return fa.compile(driven_arm())
 
 
 @pytest.fixture(scope="module")
-def opened():
+def opened() -> Kernel:
     arm = random_arm(3, 3)
     return fa.compile(arm, parameters=[f"{arm.links[-1].name}.mass", "gravity"])
 
 
-def states(count, *shape, seed=0):
+def states(count: int, *shape: int, seed: int = 0) -> Any:
     return list(np.random.default_rng(seed).uniform(-1.0, 1.0, (count, *shape)))
 
 
-def given_to(kernel, name, *leading):
+def given_to(kernel: Kernel, name: str, *leading: int) -> Any:
     sizes = [slot.shape for slot in kernel.compiled(name).inputs if slot.name != "parameters"]
     rng = np.random.default_rng(len(name))
     return [rng.uniform(-1.0, 1.0, leading + shape) for shape in sizes]
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_every_function_gives_the_kernels_bits(kernel, name):
+def test_every_function_gives_the_kernels_bits(kernel: Kernel, name: str) -> None:
     expected = kernel.fused([name])
     for leading in ((), (1,), (5,), (2, 3), (0,)):
         given = given_to(kernel, name, *leading)
@@ -71,7 +81,7 @@ def test_every_function_gives_the_kernels_bits(kernel, name):
             assert np.array_equal(one, other.reshape(shape))
 
 
-def test_inverse_kinematics_both_ways():
+def test_inverse_kinematics_both_ways() -> None:
     kernel, q = fa.compile(fa.load("puma560")), np.array([[0.3, -0.7, 0.4, 0.5, 0.6, -0.8]])
     poses = kernel.jax.forward_kinematics(q)
     branches = kernel.jax.inverse_kinematics(poses)
@@ -82,7 +92,7 @@ def test_inverse_kinematics_both_ways():
     np.testing.assert_allclose(kernel.jax.forward_kinematics(found), poses, atol=1e-8)
     which = int(np.nanargmin(np.abs(branches - q[:, None]).max(axis=-1)))
 
-    def there_and_back(q):
+    def there_and_back(q: Any) -> Any:
         return kernel.jax.inverse_kinematics(kernel.jax.forward_kinematics(q))[which]
 
     for way in (jax.jacfwd, jax.jacrev):
@@ -91,7 +101,7 @@ def test_inverse_kinematics_both_ways():
         jax.jacfwd(kernel.jax.numeric_inverse_kinematics)(q, poses)
 
 
-def test_arguments_broadcast_and_come_by_name(kernel):
+def test_arguments_broadcast_and_come_by_name(kernel: Kernel) -> None:
     (q,), (qd,), n = states(1, 4, 1, 3), states(1, 5, 3), kernel.arm.n
     expected = kernel.inverse_dynamics(
         np.broadcast_to(q, (4, 5, n)).reshape(-1, n), np.broadcast_to(qd, (4, 5, n)).reshape(-1, n), 0.5
@@ -104,13 +114,13 @@ def test_arguments_broadcast_and_come_by_name(kernel):
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_derivatives_of_every_function_by_jaxs_check(kernel, name):
+def test_derivatives_of_every_function_by_jaxs_check(kernel: Kernel, name: str) -> None:
     given = given_to(kernel, name)
     order = 1 if "derivatives" in name or "regressor" in name else 2
     check_grads(getattr(kernel.jax, name), given, order=order, modes=("fwd", "rev"), eps=1e-4, rtol=1e-5)
 
 
-def test_derivatives_of_a_batch_and_of_friction_that_depends_on_the_load():
+def test_derivatives_of_a_batch_and_of_friction_that_depends_on_the_load() -> None:
     arm = driven_arm().with_drives(transmission=GEAR)
     kernel = fa.compile(arm)
     given = states(3, 4, arm.n, seed=3)
@@ -118,7 +128,7 @@ def test_derivatives_of_a_batch_and_of_friction_that_depends_on_the_load():
         check_grads(function, given, order=1, modes=("fwd", "rev"), eps=1e-5, rtol=1e-4)
 
 
-def test_jacobians_are_those_of_the_kernel(kernel):
+def test_jacobians_are_those_of_the_kernel(kernel: Kernel) -> None:
     given = states(3, 3)
     expected = kernel.inverse_dynamics_derivatives(*given)
     for way in (jax.jacfwd, jax.jacrev):
@@ -127,13 +137,13 @@ def test_jacobians_are_those_of_the_kernel(kernel):
             np.testing.assert_allclose(one, other, rtol=ROUNDING, atol=ROUNDING)
 
 
-def test_hessian_four_ways_against_differences_of_gradients(kernel):
+def test_hessian_four_ways_against_differences_of_gradients(kernel: Kernel) -> None:
     q, qd, qdd = states(3, 3)
 
-    def power(q):
+    def power(q: Any) -> Any:
         return kernel.jax.inverse_dynamics(q, qd, qdd) @ qd
 
-    def slope(q):
+    def slope(q: Array) -> Array:
         return qd @ kernel.inverse_dynamics_derivatives(q, qd, qdd)[0]
 
     expected = np.stack([(slope(q + d) - slope(q - d)) / (2.0 * STEP) for d in STEP * np.eye(3)])
@@ -145,7 +155,7 @@ def test_hessian_four_ways_against_differences_of_gradients(kernel):
     np.testing.assert_allclose(third[0], np.transpose(third[0], (2, 1, 0)), rtol=1e-10, atol=1e-10)
 
 
-def test_what_is_linear_is_transposed_there_and_back(kernel):
+def test_what_is_linear_is_transposed_there_and_back(kernel: Kernel) -> None:
     given, rate, weight = states(3, 3), states(3, 3, seed=1), states(1, 3, seed=2)[0]
     out, back = jax.vjp(kernel.jax.inverse_dynamics, *given)
     (there,) = jax.linear_transpose(back, out)(tuple(map(jnp.asarray, rate)))
@@ -157,7 +167,7 @@ def test_what_is_linear_is_transposed_there_and_back(kernel):
         assert np.array_equal(one, other)
 
 
-def test_open_parameters_shared_and_for_each(opened):
+def test_open_parameters_shared_and_for_each(opened: Kernel) -> None:
     given, arm = states(3, 4, 3), opened.arm
     own = np.array(list(opened.parameters.values()))
     rows = own * (1.0 + 0.1 * states(1, 4, len(own), seed=5)[0])
@@ -181,7 +191,7 @@ def test_open_parameters_shared_and_for_each(opened):
         )
 
 
-def test_vmap_of_any_axis_is_the_loop(kernel):
+def test_vmap_of_any_axis_is_the_loop(kernel: Kernel) -> None:
     q, qd, qdd = states(3, 4, 3)
     inverse, kernels = kernel.jax.inverse_dynamics, kernel.inverse_dynamics
     expected = np.stack([kernels(q[k], qd[0], qdd[k]) for k in range(4)])
@@ -195,13 +205,13 @@ def test_vmap_of_any_axis_is_the_loop(kernel):
     assert np.array_equal(batched, np.stack(alone))
 
 
-def test_scan_is_a_rollout_with_a_gradient(kernel):
+def test_scan_is_a_rollout_with_a_gradient(kernel: Kernel) -> None:
     """Explicit steps by lax.scan: the same states as in NumPy, and slopes by differences."""
     q0, qd0, tau = states(3, 3, seed=7)
     step, count = 0.01, 20
 
-    def rolled(q, qd, tau, forward, scan):
-        def move(state, _):
+    def rolled(q: Any, qd: Any, tau: Any, forward: Any, scan: Any) -> Any:
+        def move(state: Any, _: Any) -> Any:
             q, qd = state
             qdd = forward(q, qd, tau)
             qd = qd + step * qdd
@@ -210,24 +220,23 @@ def test_scan_is_a_rollout_with_a_gradient(kernel):
         (q, _), path = scan(move, (q, qd), None, count)
         return q, path
 
-    def in_numpy(move, state, _, count):
+    def in_numpy(move: Any, state: Any, _: Any, count: int) -> Any:
         for _ in range(count):
             state, _ = move(state, None)
         return state, None
 
-    @jax.jit
-    def end(q0, qd0, tau):
+    def end(q0: Any, qd0: Any, tau: Any) -> Any:
         return rolled(q0, qd0, tau, kernel.jax.forward_dynamics, lax.scan)[0]
 
     expected, _ = rolled(q0, qd0, tau, kernel.forward_dynamics, in_numpy)
-    np.testing.assert_allclose(end(q0, qd0, tau), expected, rtol=1e-12)
-    check_grads(end, (q0, qd0, tau), order=2, modes=("fwd", "rev"), eps=1e-4, rtol=1e-5)
+    np.testing.assert_allclose(jax.jit(end)(q0, qd0, tau), expected, rtol=1e-12)
+    check_grads(jax.jit(end), (q0, qd0, tau), order=2, modes=("fwd", "rev"), eps=1e-4, rtol=1e-5)
     saved = jax.checkpoint(kernel.jax.forward_dynamics)
     again = jax.grad(lambda q: rolled(q, qd0, tau, saved, lax.scan)[0].sum())(q0)
     np.testing.assert_allclose(again, jax.grad(lambda q: end(q, qd0, tau).sum())(q0), rtol=1e-12)
 
 
-def test_fused_functions_come_by_name(kernel):
+def test_fused_functions_come_by_name(kernel: Kernel) -> None:
     given = states(3, 2, 3)
     names = ["inverse_dynamics", "inertia_matrix"]
     made, expected = kernel.jax.fused(names)(*given), kernel.fused(names)(*given)
@@ -236,54 +245,53 @@ def test_fused_functions_come_by_name(kernel):
     check_grads(kernel.jax.fused(names), given, order=1)
 
 
-def test_float32_without_and_with_float64(kernel):
+def test_float32_without_and_with_float64(kernel: Kernel) -> None:
     single = fa.compile(kernel.arm, dtype="float32")
-    given = [x.astype("float32") for x in states(3, 2, 3)]
+    given: Any = [x.astype("float32") for x in states(3, 2, 3)]
     expected = single.inverse_dynamics(*given)
     for switched in (False, True):
-        with jax.enable_x64(switched):
-            made = single.jax.inverse_dynamics(*given)
-            assert made.dtype == np.float32
-            assert np.array_equal(made, expected)
-            check_grads(single.jax.inverse_dynamics, given, order=1, eps=1e-2, rtol=2e-2, atol=2e-2)
+        jax.config.update("jax_enable_x64", switched)
+        made = single.jax.inverse_dynamics(*given)
+        assert made.dtype == np.float32
+        assert np.array_equal(made, expected)
+        check_grads(single.jax.inverse_dynamics, given, order=1, eps=1e-2, rtol=2e-2, atol=2e-2)
 
 
-def test_nothing_known_comes_of_what_is_not(kernel):
+def test_nothing_known_comes_of_what_is_not(kernel: Kernel) -> None:
     q, qd, qdd = states(3, 4, 3)
     q[2, 1] = np.nan
     made = jax.jit(kernel.jax.inverse_dynamics)(q, qd, qdd)
     assert np.isnan(made).all(axis=1).tolist() == [False, False, True, False]
 
 
-def test_parameters_are_learnt(opened):
+def test_parameters_are_learnt(opened: Kernel) -> None:
     """Gradient descent finds a mass and gravity again from torques of an arm that has them."""
     given = states(3, 32, 3, seed=9)
     own = np.array(list(opened.parameters.values()))
     measured = opened.inverse_dynamics(*given)
 
-    @jax.jit
-    def curved(values):
-        def loss(values):
+    def curved(values: Any) -> Any:
+        def loss(values: Any) -> Any:
             return ((opened.jax.inverse_dynamics(*given, parameters=values) - measured) ** 2).mean()
 
         return jnp.linalg.lstsq(jax.hessian(loss)(values), jax.grad(loss)(values))[0]
 
     values = own * 1.2 + 0.1
     for _ in range(8):
-        values = values - curved(values)
+        values = values - jax.jit(curved)(values)
     np.testing.assert_allclose(
         opened.inverse_dynamics(*given, parameters=np.asarray(values)), measured, rtol=1e-8, atol=1e-8
     )
 
 
-def test_donated_and_kept_on_disk(kernel, tmp_path):
+def test_arrays_may_be_donated(kernel: Kernel) -> None:
     q = jnp.asarray(states(1, 6, 3)[0])
     expected = kernel.gravity(np.asarray(q))
-    made = jax.jit(lambda q: kernel.jax.gravity(q), donate_argnums=0)(q)
+    made = jax.jit(kernel.jax.gravity, donate_argnums=0)(q)
     assert np.array_equal(made, expected)
 
 
-MISTAKES = {
+MISTAKES: dict[str, Callable[[Any], object]] = {
     "q: 'random4' has 3 joints, expected shape (..., 3), got (4,)": lambda k: k.gravity(np.zeros(4)),
     "inverse_dynamics: leading axes do not broadcast: q (2,), qd (3,), qdd ().": lambda k: k.inverse_dynamics(
         np.zeros((2, 3)), np.zeros((3, 3)), 0.0
@@ -292,8 +300,8 @@ MISTAKES = {
     "bias: expected q, qd, got 1 of them and speed=.": lambda k: k.bias(np.zeros(3), speed=1),
     "q: expected an array of real numbers, got 'zero'.": lambda k: k.gravity("zero"),
     "q: expected real numbers, got an array of complex128.": lambda k: k.gravity(np.zeros(3) * 1j),
-    'q: this kernel computes in float64, got an array of float32; take q.astype("float64"), or fa.compile(arm, '
-    'dtype="float32").': lambda k: k.gravity(np.zeros(3, dtype="float32")),
+    'q: this kernel computes in float64, got an array of float32; take q.astype("float64"), or '
+    'fa.compile(arm, dtype="float32").': lambda k: k.gravity(np.zeros(3, dtype="float32")),
     "parameters: none were left open in this kernel": lambda k: k.gravity(np.zeros(3), parameters=[1.0]),
     "fused: expected the names of functions": lambda k: k.fused([]),
     "got 'gravty'; did you mean 'gravity'?": lambda k: k.fused(["gravty"]),
@@ -301,21 +309,24 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("message", MISTAKES)
-def test_mistakes_are_told(kernel, message):
+def test_mistakes_are_told(kernel: Kernel, message: str) -> None:
     with pytest.raises(InputError) as caught:
         MISTAKES[message](kernel.jax)
     assert message in str(caught.value)
 
 
-def test_wrong_parameters_are_told(opened):
-    with pytest.raises(InputError, match=r"parameters: 4 were left open; expected shape \(4,\), or \(..., 4\)"):
+def test_wrong_parameters_are_told(opened: Kernel) -> None:
+    with pytest.raises(
+        InputError, match=r"parameters: 4 were left open; expected shape \(4,\), or \(..., 4\)"
+    ):
         opened.jax.gravity(np.zeros(3), parameters=np.zeros(3))
     with pytest.raises(InputError, match="parameters left open: "):
         opened.jax.gravity(np.zeros(3), parameters={"weight": 1.0})
 
 
-def test_switched_off_float64_is_told_with_both_remedies(kernel):
-    with jax.enable_x64(False), pytest.raises(InputError) as caught:
+def test_switched_off_float64_is_told_with_both_remedies(kernel: Kernel) -> None:
+    jax.config.update("jax_enable_x64", False)
+    with pytest.raises(InputError) as caught:
         kernel.jax.gravity(np.zeros(3))
     assert str(caught.value) == (
         "q: this kernel computes in float64, and JAX has it switched off, got float32; "
@@ -324,7 +335,7 @@ def test_switched_off_float64_is_told_with_both_remedies(kernel):
     )
 
 
-def test_names(kernel):
+def test_names(kernel: Kernel) -> None:
     assert set(FUNCTIONS) <= set(dir(kernel.jax))
     assert repr(kernel.jax.bias) == "<bias(q, qd) of 'random4' for JAX>"
     with pytest.raises(AttributeError, match="inverse_dynamics"):
@@ -332,7 +343,7 @@ def test_names(kernel):
     assert not hasattr(kernel.jax, "_unknown")
 
 
-def test_functions_that_are_not_linear_are_not_transposed(kernel):
+def test_functions_that_are_not_linear_are_not_transposed(kernel: Kernel) -> None:
     with pytest.raises(InputError, match="gravity of 'random4' is not linear"):
         jax.linear_transpose(kernel.jax.gravity, np.zeros(3))(np.zeros(3))
 
@@ -358,7 +369,8 @@ for mesh in (jax.make_mesh((2,), ("states",)), Mesh(jax.devices(), ("states",)))
     assert "all-gather" not in text, text
 def mapped(*x):
     spec = PartitionSpec("states")
-    return jax.shard_map(lambda q: kernel.jax.inverse_dynamics(q, x[1][0], 0.1), mesh=mesh, in_specs=spec, out_specs=spec)(x[0])
+    function = lambda q: kernel.jax.inverse_dynamics(q, x[1][0], 0.1)
+    return jax.shard_map(function, mesh=mesh, in_specs=spec, out_specs=spec)(x[0])
 def alone(*x):
     return kernel.jax.inverse_dynamics(x[0], x[1][0], 0.1)
 assert np.array_equal(mapped(*given), alone(*given))
@@ -370,6 +382,6 @@ print("as one")
 """
 
 
-def test_a_batch_that_is_sharded_stays_where_it_is():
+def test_a_batch_that_is_sharded_stays_where_it_is() -> None:
     done = subprocess.run([sys.executable, "-c", SHARDED], capture_output=True, text=True, check=False)
     assert done.stdout == "as one\n", done.stderr

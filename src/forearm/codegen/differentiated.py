@@ -73,7 +73,9 @@ def _beside(inputs: Sequence[Argument], arrays: Sequence[Argument], what: str) -
     taken, made = {a.name for a in inputs}, list[Argument]()
     for a in arrays:
         names = (f"{a.name}_{what}{k if k > 1 else ''}" for k in count(1))
-        made.append(Argument(next(name for name in names if name not in taken), a.shape, f"{what} of {a.name}"))
+        made.append(
+            Argument(next(name for name in names if name not in taken), a.shape, f"{what} of {a.name}")
+        )
         taken.add(made[-1].name)
     return tuple(made)
 

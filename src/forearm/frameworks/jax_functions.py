@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from forearm.frameworks.jax_primitive import DerivedFunction
     from forearm.kernels.kernel import Kernel
 
+OLDEST = (0, 7)  # version of JAX that XLA's interface is taken of
+
 
 class JaxFunctions:
     """Every function of a kernel for JAX's arrays, by its name: k.jax.inverse_dynamics(q, qd, qdd).
@@ -54,7 +56,9 @@ class JaxFunctions:
         """
         names = [functions] if isinstance(functions, str) else list(functions)
         if not names:
-            raise InputError("fused: expected the names of functions, such as ['inverse_dynamics', 'jacobian'].")
+            raise InputError(
+                "fused: expected the names of functions, such as ['inverse_dynamics', 'jacobian']."
+            )
         for name in names:
             check_choice(name, FUNCTIONS, "fused, function")
         return self._function(tuple(dict.fromkeys(names)), by_name=True)
@@ -70,7 +74,8 @@ class JaxFunction:
     def __init__(self, kernel: Kernel, names: tuple[str, ...], by_name: bool) -> None:
         if "inverse_kinematics" in names and kernel.dtype != "float64":
             raise InputError(
-                "inverse_kinematics: branches are told apart by forward kinematics to 1e-7, which takes float64."
+                "inverse_kinematics: branches are told apart by forward kinematics to "
+                "1e-7, which takes float64."
             )
         self.kernel, self.names, self.by_name = kernel, names, by_name
         self.__name__ = "_and_".join(names)
@@ -96,7 +101,7 @@ class JaxFunction:
             parameters: values of those left open.
         """
         if named or len(states) != self._count:
-            states = self._ordered(states, named)
+            states = tuple(self._ordered(states, named))
         arrays = [x if hasattr(x, "shape") else self._as_array(k, x) for k, x in enumerate(states)]
         return self._jitted(*arrays, parameters=parameters)
 
@@ -129,7 +134,9 @@ class JaxFunction:
         return [by_name[name] for name in names]
 
     def _as_array(self, place: int, value: Any) -> Any:
-        """Numbers as they are, lists as arrays of the kernel's dtype; numbers that JAX traces may be in them."""
+        """Numbers as they are, lists, with numbers that JAX traces in them or not, as arrays of the
+        kernel's dtype.
+        """
         import jax.numpy as jnp
 
         if isinstance(value, int | float):
@@ -150,7 +157,7 @@ class JaxFunction:
         import jax.numpy as jnp
 
         function, dtype, leading = self._derived, self.kernel.dtype, dict[str, tuple[int, ...]]()
-        rows = []
+        rows: list[Any] = []
         for slot, state in zip(function.inputs, states, strict=True):
             row = self._number(slot.name, state)
             if row.ndim == 0 and rows:
@@ -173,8 +180,7 @@ class JaxFunction:
             shapes = ", ".join(f"{name} {shape}" for name, shape in leading.items())
             raise InputError(f"{self.__name__}: leading axes do not broadcast: {shapes}.") from None
         rows = [
-            jnp.broadcast_to(row, batch + slot.shape)
-            for row, slot in zip(rows, function.inputs, strict=True)
+            jnp.broadcast_to(row, batch + slot.shape) for row, slot in zip(rows, function.inputs, strict=True)
         ]
         each = "parameters" in leading
         if each:
@@ -203,8 +209,8 @@ class JaxFunction:
         values = self._number("parameters", given)
         if values.ndim == 0 or values.shape[-1] != len(own):
             raise InputError(
-                f"parameters: {len(own)} were left open; expected shape ({len(own)},), or (..., {len(own)}) with "
-                f"one row per state, got {values.shape}."
+                f"parameters: {len(own)} were left open; expected shape ({len(own)},), or (..., {len(own)}) "
+                f"with one row per state, got {values.shape}."
             )
         return values
 
@@ -246,5 +252,8 @@ def check_jax() -> None:
         import jax
     except ImportError:
         raise InputError("k.jax: JAX is not installed: pip install 'forearm[jax]'.") from None
-    if not hasattr(jax, "ffi"):
-        raise InputError(f"k.jax: expected JAX 0.5 or later, got {jax.__version__}: pip install 'forearm[jax]'.")
+    if jax.__version_info__ < OLDEST:
+        raise InputError(
+            f"k.jax: expected JAX {'.'.join(map(str, OLDEST))} or later, got {jax.__version__}: "
+            "pip install --upgrade 'forearm[jax]'."
+        )

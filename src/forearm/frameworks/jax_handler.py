@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 # What is looked up in the header: the version, and where functions are.
 VERSION, NEEDED = ("MAJOR", "MINOR"), ("Error_Create", "Stream_Get", "DeviceOrdinal_Get")
-MISTAKEN = b"forearm: a function was called with arrays of another number, rank or dtype than it was made for."
+MISTAKEN = (
+    b"forearm: a function was called with arrays of another number, rank or dtype than it was made for."
+)
 FAILED = b"forearm: CUDA's driver did not launch the kernel; CUDA_LAUNCH_BLOCKING=1 tells more."
 _messages = {"mistaken": ctypes.create_string_buffer(MISTAKEN), "failed": ctypes.create_string_buffer(FAILED)}
 _registered: dict[str, Any] = {}  # by name, what XLA may call as long as the process lives
@@ -59,7 +61,8 @@ def cuda_target(kernel: Kernel, functions: Sequence[str], derived: tuple[str, ..
     import jax
 
     devices = [device.local_hardware_id for device in jax.local_devices(backend="cuda")]
-    function: Any = kernel.to(f"cuda:{devices[0]}").compiled(*functions, derived=derived)
+    on_device: Any = kernel
+    function: Any = on_device.to(f"cuda:{devices[0]}").compiled(*functions, derived=derived)
 
     def handler() -> tuple[Loaded, object]:
         from forearm.kernels.cuda.driver import driver

@@ -148,10 +148,7 @@ class _Frame:
     def count(self) -> Value:
         """How many states there are, by the first array, once the arrays are known to be those expected."""
         f, wrong = self.f, self.f.label()
-        for start, ranks in (
-            (FRAME_ARGUMENTS, self.handled.inputs),
-            (FRAME_RESULTS, self.handled.outputs),
-        ):
+        for start, ranks in ((FRAME_ARGUMENTS, self.handled.inputs), (FRAME_RESULTS, self.handled.outputs)):
             size = self.field("i64", self.frame, start + LIST_SIZE)
             f.go(wrong, unless=f.compared("eq", size, len(ranks)))
             items = self.field("ptr", self.frame, start + LIST_ITEMS)
@@ -179,8 +176,7 @@ class _Frame:
         f = self.f
         question = f.space("i64", 4)
         context = f.cast("ptrtoint", self.field("ptr", self.frame, FRAME_CONTEXT), "i64")
-        for k, value in enumerate((8 * 4, 0, context, 0)):
-            f.store(value, f.at(question, k, "i64"))
+        self._write(question, 8 * 4, 0, context, 0)
         error = f.call(self._offered(function), question, kind="ptr")
         with f.unless(f.compared("eq", error, None)):
             f.ret(error)
@@ -190,9 +186,12 @@ class _Frame:
         """The end, with an error whose message the table has."""
         f = self.f
         question = f.space("i64", 4)
-        for k, value in enumerate((8 * 4, 0, self.entry("i64", message), code)):
-            f.store(value, f.at(question, k, "i64"))
+        self._write(question, 8 * 4, 0, self.entry("i64", message), code)
         f.ret(f.call(self._offered(self.offered.error), question, kind="ptr"))
+
+    def _write(self, there: Value, *values: Operand) -> None:
+        for k, value in enumerate(values):
+            self.f.store(value, self.f.at(there, k, "i64"))
 
     def _offered(self, function: int) -> Value:
         return self.field("ptr", self.field("ptr", self.frame, FRAME_API), API_FUNCTIONS + 8 * function)

@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
+from jax.sharding import NamedSharding, PartitionSpec
 
 from forearm.codegen.differentiated import PARAMETERS
 from forearm.errors import InputError
@@ -106,7 +107,7 @@ def _abstract(*avals: Any, function: DerivedFunction, each: bool) -> list[Any]:
         told = {"shape": leading + slot.shape, "weak_type": False}
         if getattr(first, "sharding", None) is not None:
             axes = (*first.sharding.spec[: len(leading)], *(None for _ in slot.shape))
-            told["sharding"] = first.sharding.update(spec=axes)
+            told["sharding"] = NamedSharding(first.sharding.mesh, PartitionSpec(*axes))
         made.append(first.update(**told))
     return made
 
@@ -162,7 +163,9 @@ def _transpose(weights: Arrays, *arrays: Any, function: DerivedFunction, each: b
     fixed = count - function.linear
     rows, moved, values = arrays[:fixed], arrays[fixed:count], arrays[count:]
     if before is None or any(ad.is_undefined_primal(x) for x in (*rows, *values)):
-        raise InputError(f"k.jax: {function!r} is not linear, and cannot be transposed; jax.vjp linearises it.")
+        raise InputError(
+            f"k.jax: {function!r} is not linear, and cannot be transposed; jax.vjp linearises it."
+        )
     nothing: list[Any] = [None] * len(arrays)
     if all(isinstance(w, ad.Zero) for w in weights):
         return nothing
@@ -221,8 +224,11 @@ def _sharding(leading: int, shapes: Sequence[tuple[int, ...]], inputs: int) -> d
         f"#sdy.op_sharding_rule<({', '.join(factors[:inputs])})->({', '.join(factors[inputs:])}) "
         f"{{{listed}}} need_replication={{{whole}}}, custom>"
     )
-    told = {"mhlo.frontend_attributes": mlir.ir_attribute({"num_batch_dims": str(leading)})}
-    return told | {"sdy.sharding_rule": mlir.ir.Attribute.parse(text)}
+    parse = mlir.ir.Attribute.parse
+    return {
+        "sdy.sharding_rule": parse(text),
+        "mhlo.frontend_attributes": parse(f'{{num_batch_dims = "{leading}"}}'),
+    }
 
 
 def _letters(factor: int) -> str:

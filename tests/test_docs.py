@@ -57,13 +57,21 @@ def blocks(language: str) -> list[tuple[str, str]]:
     return found
 
 
+# Examples that need more than the tests do; tests/frameworks runs them.
+FRAMEWORKS = re.compile(r"^(?:import|from) (?:torch|jax|casadi)\b", flags=re.M)
+
+
 def in_quiet_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     warnings.simplefilter("ignore", fa.ForearmWarning)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "text"), blocks("python"), ids=lambda v: v if len(v) < 40 else "")
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [block for block in blocks("python") if not FRAMEWORKS.search(block[1])],
+    ids=lambda v: v if len(v) < 40 else "",
+)
 def test_python_example_runs(name: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     in_quiet_folder(tmp_path, monkeypatch)
     code = compile(text, name, "exec")

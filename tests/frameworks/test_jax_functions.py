@@ -143,7 +143,7 @@ def test_hessian_four_ways_against_differences_of_gradients(kernel: Kernel) -> N
     def power(q: Any) -> Any:
         return kernel.jax.inverse_dynamics(q, qd, qdd) @ qd
 
-    def slope(q: Array) -> Array:
+    def slope(q: Array) -> Any:
         return qd @ kernel.inverse_dynamics_derivatives(q, qd, qdd)[0]
 
     expected = np.stack([(slope(q + d) - slope(q - d)) / (2.0 * STEP) for d in STEP * np.eye(3)])

@@ -27,7 +27,7 @@ def test_jax_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_jax_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
     old = SimpleNamespace(__version__="0.4.38", __version_info__=(0, 4, 38))
-    monkeypatch.setitem(sys.modules, "jax", old)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "jax", old)
     with pytest.raises(InputError) as caught:
         fa.compile(fa.load("ascher2")).jax  # noqa: B018
     assert str(caught.value) == (

@@ -52,7 +52,10 @@ if TYPE_CHECKING:
     from forearm.files.mjcf.compiled import from_mujoco
     from forearm.files.peer_models import to_mujoco, to_pinocchio
     from forearm.files.pinocchio_model import from_pinocchio
+    from forearm.kernels.batch_rollout import Rollout
     from forearm.kernels.kernel import Kernel, compile
+    from forearm.kernels.rollout_gradient import RolloutGradient
+    from forearm.kernels.traced_controller import TracedController
     from forearm.simulation import Schedule, Simulation, load_simulation, simulate, simulate_many
     from forearm.trajectories import MotionLog, Plan, Request, Waypoint, plan, read_motion
 
@@ -86,10 +89,13 @@ __all__ = [
     "Plan",
     "RepairWarning",
     "Request",
+    "Rollout",
+    "RolloutGradient",
     "Schedule",
     "Simulation",
     "Source",
     "StepWarning",
+    "TracedController",
     "Transmission",
     "Waypoint",
     "__version__",
@@ -147,6 +153,9 @@ _LATER = {
     "to_pinocchio": "files.peer_models",
     **dict.fromkeys(("Source", "generate"), "codegen"),
     **dict.fromkeys(("Kernel", "compile"), "kernels"),
+    "Rollout": "kernels.batch_rollout",
+    "RolloutGradient": "kernels.rollout_gradient",
+    "TracedController": "kernels.traced_controller",
     **dict.fromkeys(("MotionLog", "Plan", "Request", "Waypoint", "plan", "read_motion"), "trajectories"),
     **dict.fromkeys(("Schedule", "Simulation", "load_simulation", "simulate", "simulate_many"), "simulation"),
 }

@@ -14,7 +14,8 @@ from drives.making import loaded_arm
 import forearm as fa
 from forearm.codegen.program import program_of
 from forearm.codegen.simulation_step import STATES, TracedPlant, traced_step
-from forearm.dynamics.fixed_step import ExplicitMethod, StepState, breaking_loose, step
+from forearm.dynamics.explicit_methods import ExplicitMethod
+from forearm.dynamics.fixed_step import StepState, breaking_loose, step
 from forearm.kernels.rollout import Simulator
 from forearm.simulation.methods import tableau_of
 

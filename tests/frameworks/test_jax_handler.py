@@ -120,7 +120,7 @@ def handler_of(memory: Loaded) -> Any:
 
 
 @pytest.fixture(scope="module", params=["float64", "float32"])
-def compiled(request: pytest.FixtureRequest) -> Compiled:
+def compiled(request: pytest.FixtureRequest) -> Any:
     function = fa.compile(ARM, dtype=request.param).compiled("inverse_dynamics_derivatives")
     function.part("batch")
     return function

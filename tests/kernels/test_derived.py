@@ -1,33 +1,40 @@
 """Kernels of g^T J and J v against the Jacobian by central differences, and against each other."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 import pytest
+from arms import random_arm
 
 import forearm as fa
+from forearm.kernels.arrays import Array
 from forearm.kernels.dispatch import Call, run
-from tests.arms import random_arm
 
 STEP, CLOSE = 1e-6, 2e-7  # of central differences, and what they leave of values near 1
 
 
-def derived(kernel, name, way, given, parameters=None):
+def derived(
+    kernel: fa.Kernel, name: str, way: tuple[str, ...], given: Sequence[Array], parameters: Any = None
+) -> dict[str, Array]:
     """The results by name."""
     compiled = kernel.compiled(name, derived=way)
-    made = run(compiled, given, Call(kernel.parameters, None, 1, parameters))
+    made = run(compiled, tuple(given), Call(kernel.parameters, None, 1, parameters))
     return dict(zip((slot.name for slot in compiled.outputs), made, strict=True))
 
 
-def slopes(function, given, k, direction):
+def slopes(function: Callable[..., Array], given: Sequence[Array], k: int, direction: Array) -> Array:
     """How results change along a direction of one argument."""
     ahead, back = (
         function(*(x + s * STEP * direction if i == k else x for i, x in enumerate(given)))
         for s in (1.0, -1.0)
     )
-    return (ahead - back) / (2.0 * STEP)
+    change: Array = (ahead - back) / (2.0 * STEP)
+    return change
 
 
 @pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics", "inertia_matrix", "jacobian"])
-def test_both_ways_agree_with_differences(name):
+def test_both_ways_agree_with_differences(name: str) -> None:
     arm, rng = random_arm(4, 3), np.random.default_rng(2)
     kernel = fa.compile(arm)
     count = len(kernel.compiled(name).inputs)
@@ -45,7 +52,7 @@ def test_both_ways_agree_with_differences(name):
     np.testing.assert_allclose(back, there, rtol=1e-10)
 
 
-def test_open_parameters_have_a_gradient():
+def test_open_parameters_have_a_gradient() -> None:
     arm, rng = random_arm(3, 5), np.random.default_rng(4)
     kernel = fa.compile(arm, parameters=[f"{arm.links[-1].name}.mass", "gravity"])
     given = [rng.uniform(-1.0, 1.0, (4, arm.n)) for _ in range(3)]
@@ -54,7 +61,9 @@ def test_open_parameters_have_a_gradient():
     made = derived(kernel, "inverse_dynamics", ("reverse",), (*given, weight))["parameters_gradient"]
     for k in range(len(values)):
         up, down = (
-            kernel.inverse_dynamics(*given, parameters=values + s * STEP * np.eye(len(values))[k])
+            kernel.inverse_dynamics(
+                given[0], given[1], given[2], parameters=values + s * STEP * np.eye(len(values))[k]
+            )
             for s in (1.0, -1.0)
         )
         np.testing.assert_allclose(
@@ -62,7 +71,7 @@ def test_open_parameters_have_a_gradient():
         )
 
 
-def test_what_is_derived_can_be_derived_again():
+def test_what_is_derived_can_be_derived_again() -> None:
     """d (w . J^T g) / d q forwards and backwards: the same second derivatives."""
     arm, rng = random_arm(3, 8), np.random.default_rng(6)
     kernel = fa.compile(arm)

@@ -4,7 +4,7 @@ once and called at every stage.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,8 @@ from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
 from forearm.drives.joint import count_of_loads, depends_on_load, drives_of, held_freedoms
 from forearm.drives.motor import constants_of
-from forearm.dynamics.fixed_step import ExplicitMethod, StepState, Values, step
+from forearm.dynamics.explicit_methods import ExplicitMethod
+from forearm.dynamics.fixed_step import StepState, Values, step
 from forearm.dynamics.load_friction import CLOSE, held
 from forearm.symbols import Expr, Graph, Region, refined
 from forearm.symbols.evaluate import called
@@ -42,50 +43,72 @@ class NamedRegion:
         inputs = tuple(Expr(graph, place, False) for place in places)
         return NamedRegion(Region(graph, inputs, tuple(results)), tuple(graph.leaves[p] for p in places))
 
-    def __call__(self, **given: Values) -> Values:
-        """Its results; what it does not need is left out."""
+    def __call__(self, opened: Mapping[str, Any] | None = None, **given: Values) -> Values:
+        """Its results, with values of parameters by name; what it does not need is left out."""
         values = {f"{name}[{j}]": x for name, some in given.items() for j, x in enumerate(some)}
+        values |= opened or {}
         return list(called(self.region, [values[name] for name in self.names]))
 
 
 class TracedPlant:
-    """An arm driven by torques or by voltages, each of its functions traced when it is first asked for."""
+    """An arm driven by torques or by voltages, each of its functions traced when it is first asked for.
 
-    def __init__(self, arm: Arm, voltage: bool) -> None:
-        self.arm, self.voltage = arm, voltage
-        self.dry: Sequence[bool] = held_freedoms(arm)
+    `parameters` are left open, with the arm's own values; `opened` are the symbols for them on the graph
+    of a step, which `open_on` makes. `single` says that code is for float32.
+    """
+
+    def __init__(
+        self, arm: Arm, voltage: bool, parameters: Mapping[str, float] | None = None, single: bool = False
+    ) -> None:
+        self.arm, self.voltage, self.parameters, self.single = arm, voltage, dict(parameters or {}), single
+        self.dry: Sequence[bool] = held_by_friction(arm, self.parameters)
         self.loads = count_of_loads(arm)
+        self.opened: dict[str, Any] = {}
+
+    def open_on(self, graph: Graph) -> None:
+        """What is traced from now on is traced on this graph."""
+        self.opened = {name: graph.parameter(name) for name in self.parameters}
 
     def torques(self, u: Values, qd: Values) -> Values:
         """The inputs themselves, or what the motors make of voltages within their limits."""
+        return self._torques(u, qd, self.opened)
+
+    def _torques(self, u: Values, qd: Values, symbols: Mapping[str, Any]) -> Values:
         if not self.voltage:
             return list(u)
         c = constants_of(self.arm)
         made = []
         for j, (V, rate) in enumerate(zip(u, qd, strict=True)):
-            K, R = float(c.K[j]), float(c.R[j])
+            K, R = self._constant(j, float(c.K[j]), symbols), float(c.R[j])
             V = _clipped(V, float(c.most_voltage[j]))
             made.append(K * _clipped((V - K * rate) * (1.0 / R), float(c.most_current[j])))
         return made
+
+    def _constant(self, j: int, K: float, symbols: Mapping[str, Any]) -> Any:
+        """N Kt of a motor, whose gear ratio N may be open."""
+        joint = self.arm.joints[j]
+        N = symbols.get(f"{joint.name}.motor.gear_ratio")
+        assert joint.motor is not None
+        return K if N is None else N * float(joint.motor.torque_constant or 0.0)
 
     def accelerations(self, q: Values, qd: Values, u: Values, state: StepState, loads: Values) -> Values:
         """Accelerations, and behind them the loads where friction depends on them."""
         signs = {"friction_sign": state.friction_sign, "is_free": state.is_free}
         if not self.loads:
-            return self.cold(q=q, qd=qd, u=u, **signs)
-        return self.warm(q=q, qd=qd, u=u, **signs, load_guess=loads)
+            return self.cold(self.opened, q=q, qd=qd, u=u, **signs)
+        return self.warm(self.opened, q=q, qd=qd, u=u, **signs, load_guess=loads)
 
     def accurate(self, q: Values, qd: Values, u: Values, friction_sign: Values, is_free: Values) -> Values:
         """Accelerations to all digits, from loads that are not known before."""
-        return self.cold(q=q, qd=qd, u=u, friction_sign=friction_sign, is_free=is_free)
+        return self.cold(self.opened, q=q, qd=qd, u=u, friction_sign=friction_sign, is_free=is_free)
 
     def required(self, q: Values, qd: Values, qdd: Values, friction_sign: Values) -> Values:
         """What drives must give, friction in these directions."""
-        return self.needed(q=q, qd=qd, u=qdd, friction_sign=friction_sign)
+        return self.needed(self.opened, q=q, qd=qd, u=qdd, friction_sign=friction_sign)
 
     def settled(self, q: Values, qd: Values, is_free: Values) -> Values:
         """Velocities once impulses at joints that stand have brought these to rest, and moved the others."""
-        return self.resting(q=q, qd=qd, is_free=is_free)
+        return self.resting(self.opened, q=q, qd=qd, is_free=is_free)
 
     @cached_property
     def cold(self) -> NamedRegion:
@@ -98,9 +121,9 @@ class TracedPlant:
         return self._accelerating(True)
 
     def _accelerating(self, warm: bool) -> NamedRegion:
-        tracing, n = Tracing(self.arm, {}), self.arm.n
+        tracing, n = self._tracing(), self.arm.n
         u, (signs, free) = inputs(tracing.graph, "u", n), self._flags(tracing)
-        tau = self.torques(u, tracing.qd)
+        tau = self._torques(u, tracing.qd, tracing.symbols)
         if not depends_on_load(self.arm):
             return NamedRegion.of(*_list(tracing.graph, tracing.held_forward(tau, signs, free)))
         guess = inputs(tracing.graph, "load_guess", self.loads) if warm else None
@@ -111,20 +134,23 @@ class TracedPlant:
     @cached_property
     def needed(self) -> NamedRegion:
         """What drives must give at accelerations that stand in the place of u."""
-        tracing = Tracing(self.arm, {})
+        tracing = self._tracing()
         x, (signs, _) = inputs(tracing.graph, "u", self.arm.n), self._flags(tracing)
         return NamedRegion.of(*_list(tracing.graph, tracing.inverse(tracing.qd, x, signs)))
 
     @cached_property
     def resting(self) -> NamedRegion:
         """Velocities after the impulses; seldom asked, and not worth refining."""
-        tracing = Tracing(self.arm, {})
+        tracing = self._tracing()
         M, qd, (_, free) = tracing.inertia_matrix(), tracing.qd, self._flags(tracing)
         lost = [(1.0 - a) * v for a, v in zip(free, qd, strict=True)]
         dry = np.flatnonzero(self.dry)
         pushed = [a * sum((M[i, j] * lost[j] for j in dry), 0.0) for i, a in enumerate(free)]
         change = tracing.solved_backwards(held(M, free), np.array(pushed, dtype=object))
         return NamedRegion.of(tracing.graph, [a * v + c for a, v, c in zip(free, qd, change, strict=True)])
+
+    def _tracing(self) -> Tracing:
+        return Tracing(self.arm, self.parameters, single=self.single)
 
     def _flags(self, tracing: Tracing) -> tuple[Values | None, Values]:
         """Directions of friction as the joints have them, none where none is dry; and which freedoms move."""
@@ -162,7 +188,7 @@ def traced_requirement(plant: TracedPlant) -> Traced:
 def _alone(n: int, function: NamedRegion, names: tuple[str, ...]) -> Traced:
     graph = Graph()
     given = {name: inputs(graph, name, n) for name in names}
-    results = {"out": np.array(function(**given), dtype=object)}
+    results = {"out": np.array(function(None, **given), dtype=object)}
     return Traced(graph, results, *_arguments(given, {"out": n}))
 
 
@@ -173,6 +199,16 @@ def _arguments(
         tuple(Argument(name, (len(some),), "") for name, some in given.items()),
         tuple(Argument(name, (size,), "") for name, size in made.items()),
     )
+
+
+def held_by_friction(arm: Arm, parameters: Iterable[str]) -> list[bool]:
+    """For each freedom whether friction can hold it, as it is or with other figures for what is open."""
+    made = held_freedoms(arm)
+    for body in arm.moving.bodies:
+        dry = tuple(f"{body.joint.name}.friction.{kind}." for kind in ("coulomb", "static"))
+        if any(name.startswith(dry) for name in parameters):
+            made[body.freedom] = True
+    return made
 
 
 def inputs(graph: Graph, name: str, count: int) -> list[Any]:

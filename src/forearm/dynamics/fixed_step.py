@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from forearm.dynamics.explicit_methods import ExplicitMethod
 from forearm.model import Scalar
 from forearm.symbols import iterate
 from forearm.symbols.scalars import choose, sign
@@ -31,15 +32,6 @@ class StepState:
     friction_sign: Values
     is_free: Values
     load_guess: Values
-
-
-@dataclass(frozen=True)
-class ExplicitMethod:
-    """An explicit Runge-Kutta method by its tableau."""
-
-    c: tuple[float, ...]
-    a: tuple[tuple[float, ...], ...]
-    b: tuple[float, ...]
 
 
 class Plant(Protocol):
@@ -70,7 +62,7 @@ def step(
     """The state after a step of h seconds under the inputs u, which change by so much until its end."""
     state = loosened(plant, method, state, u)
     moved = _stages(plant, method, state, u, change, h)
-    return _stopped(plant, state, moved, h)
+    return stopped(plant, state, moved, h)
 
 
 def loosened(plant: Plant, method: ExplicitMethod, state: StepState, u: Values) -> StepState:
@@ -139,7 +131,7 @@ def _stages(
     return replace(state, q=q, qd=qd, load_guess=_remembered(method, felt))
 
 
-def _stopped(plant: Plant, before: StepState, moved: StepState, h: Scalar) -> StepState:
+def stopped(plant: Plant, before: StepState, moved: StepState, h: Scalar) -> StepState:
     """Joints whose velocity turned against their direction stand; others lose the part of the step in which
     friction reversed these.
     """

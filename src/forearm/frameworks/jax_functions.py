@@ -109,7 +109,7 @@ class JaxFunction:
     def _derived(self) -> DerivedFunction:
         from forearm.frameworks.jax_primitive import DerivedFunction
 
-        compiled = self.kernel.compiled(*self.names)
+        compiled = self.kernel.to("cpu").compiled(*self.names)
         compiled.part("single")  # from now on it is known what goes in and out
         inputs = compiled.inputs[: len(compiled.inputs) - bool(self.kernel.parameters)]
         return DerivedFunction(self.kernel, self.names, inputs, compiled.outputs)

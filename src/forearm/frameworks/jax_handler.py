@@ -61,8 +61,7 @@ def cuda_target(kernel: Kernel, functions: Sequence[str], derived: tuple[str, ..
     import jax
 
     devices = [device.local_hardware_id for device in jax.local_devices(backend="cuda")]
-    on_device: Any = kernel
-    function: Any = on_device.to(f"cuda:{devices[0]}").compiled(*functions, derived=derived)
+    function: Any = kernel.to(f"cuda:{devices[0]}").compiled(*functions, derived=derived)
 
     def handler() -> tuple[Loaded, object]:
         from forearm.kernels.cuda.driver import driver
@@ -83,7 +82,9 @@ def _target(function: Any, platform: str, part: str, handler: Callable[[], tuple
     import jax
 
     request = function.request
-    key = key_of(*told((request.key, part, platform)), surroundings(request.cpu))
+    key = key_of(
+        *told((request.key, part, platform, getattr(function, "fast", False))), surroundings(request.cpu)
+    )
     name = f"forearm_{name_of(request)}_{part}_{key[:20]}"
     with _registering:
         if name not in _registered:

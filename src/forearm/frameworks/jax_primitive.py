@@ -88,7 +88,7 @@ class DerivedFunction:
         if platform == "cuda":
             return cuda_target(self.kernel, self.names, self.derived, each)
         part = "single" if count == 1 else "each" if each else "batch"
-        return cpu_target(self.kernel.compiled(*self.names, derived=self.derived), part)
+        return cpu_target(self.kernel.to("cpu").compiled(*self.names, derived=self.derived), part)
 
 
 evaluate_p: Any = Primitive("forearm")

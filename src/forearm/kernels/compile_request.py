@@ -62,7 +62,7 @@ Written = tuple[str, tuple[Argument, ...], tuple[Argument, ...], Counts]
 
 def straight(name: str, request: CompileRequest | TracedRequest, target: Target, each: bool) -> Written:
     """Every operation written out."""
-    traced, parameters = _traced(request)
+    traced, parameters = traced_of(request)
     inputs = traced.inputs + ((Argument("parameters", (len(parameters),), ""),) if parameters else ())
     counts: Counts = traced.graph.counts(traced.results)
     return function_text(name, traced, target, parameters, each), inputs, traced.outputs, counts
@@ -77,7 +77,7 @@ def loop(name: str, request: CompileRequest, target: Target, _: bool) -> Written
 
 
 @lru_cache(maxsize=8)
-def _traced(request: CompileRequest | TracedRequest) -> tuple[Traced, tuple[str, ...]]:
+def traced_of(request: CompileRequest | TracedRequest) -> tuple[Traced, tuple[str, ...]]:
     """The functions on the graph: once for all parts."""
     if isinstance(request, TracedRequest):
         return request.trace(), ()

@@ -54,7 +54,7 @@ def run(function: Compiled, given: tuple[ArrayLike, ...], call: Call) -> list[Ar
     batch = states[0].shape[:-1]
     workers = worker_count(batch[0] if batch else 1, call.threads, function.operations)
     if own:
-        states.append(_values(call.parameters, own, batch, dtype))
+        states.append(parameter_values(call.parameters, own, batch, dtype))
     else:
         refuse(call.parameters)
     asked = results_for([batch + slot.shape for slot in function.outputs], call.out, dtype)
@@ -90,7 +90,7 @@ def _piecewise(function: Compiled, given: tuple[ArrayLike, ...], call: Call, dty
     return copied(results, asked)
 
 
-def _values(
+def parameter_values(
     given: Parameters | None, own: Mapping[str, float], batch: tuple[int, ...], dtype: DType
 ) -> Array:
     """Values of the parameters: (P,), or (B, P) where any of them differs from state to state."""
@@ -110,12 +110,17 @@ def _values(
             )
         given = np.stack(np.broadcast_arrays(*columns), axis=-1)
     values = as_numbers("parameters", given, dtype)
-    if values.shape not in ((len(own),), (*batch, len(own))):
-        raise InputError(
-            f"parameters: {len(own)} were left open; expected shape ({len(own)},), or {(*batch, len(own))} "
-            f"with one row per state, got {values.shape}."
-        )
+    check_parameters(values.shape, len(own), batch)
     return values
+
+
+def check_parameters(shape: tuple[int, ...], count: int, batch: tuple[int, ...]) -> None:
+    """Raise unless there is one row of parameters, or one for each state."""
+    if shape not in ((count,), (*batch, count)):
+        raise InputError(
+            f"parameters: {count} were left open; expected shape ({count},), or {(*batch, count)} "
+            f"with one row per state, got {shape}."
+        )
 
 
 def refuse(parameters: Parameters | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 
 from forearm.errors import InputError, shorten
 from forearm.kernels.arrays import Array
-from forearm.kernels.compiled import Compiled
-from forearm.kernels.dispatch import Call, Parameters, run
+from forearm.kernels.dispatch import Call, Parameters
 
 if TYPE_CHECKING:
     from forearm.kernels.kernel import Kernel
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 class Fused:
     """Several functions of a kernel as one: call it with its `inputs`; it gives its `outputs` by name."""
 
-    def __init__(self, kernel: Kernel, function: Compiled) -> None:
-        self._kernel, self._function = kernel, function
+    def __init__(self, kernel: Kernel, function: Any, run: Callable[..., list[Array]]) -> None:
+        self._kernel, self._function, self._run = kernel, function, run
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self._kernel).fused, (self._kernel, self._function.request.functions)
@@ -44,7 +43,8 @@ class Fused:
     @property
     def counts(self) -> Counts:
         """Operations of one evaluation."""
-        return self._function.counts
+        counts: Counts = self._function.counts
+        return counts
 
     def __call__(
         self,
@@ -66,5 +66,5 @@ class Fused:
         arrays = (array for array in given or () if isinstance(array, np.ndarray))
         if any(np.may_share_memory(a, b) for a, b in combinations(arrays, 2)):
             raise InputError(f"out: {', '.join(self.outputs)} need an array each; two of them share memory.")
-        made = run(self._function, states, Call(self._kernel.parameters, given, threads, parameters))
+        made = self._run(self._function, states, Call(self._kernel.parameters, given, threads, parameters))
         return dict(zip(self.outputs, made, strict=True))

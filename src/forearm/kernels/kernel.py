@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,9 +25,13 @@ from forearm.values import check_choice
 
 if TYPE_CHECKING:
     from forearm.frameworks.jax_functions import JaxFunctions
+    from forearm.kernels.batch_rollout import Rollout
+    from forearm.kernels.rollout_gradient import RolloutGradient
+    from forearm.kernels.traced_controller import TracedController
     from forearm.symbols.counts import Counts
 
 DTYPES = ("float64", "float32")
+CPU, DEVICE = "cpu", re.compile("cpu|cuda(:[0-9]{1,4})?")
 LONGEST_TRACED = 10  # joints: derivatives of longer arms, written out, take too many seconds to compile
 
 
@@ -40,30 +45,55 @@ class Kernel:
     are values of those left open, (P,) for all states or (B, P), or some of them by name (None: the arm's
     own). NaN or infinity in a state makes everything of that state NaN.
 
+    On a GPU, arrays are PyTorch's, CuPy's, JAX's or anything else that says where on the device it lies; the
+    results lie beside them, and work is put on the caller's current stream. NumPy's go there and back.
+
     Args:
         arm: the arm.
         dtype: "float64" or "float32".
         parameters: names of what is left open.
         cpu: the processor that code is made for.
+        device: "cpu", "cuda" or "cuda:1".
+        fast: whether a GPU may round otherwise than a CPU.
     """
 
     def __init__(
-        self, arm: Arm, dtype: str = "float64", parameters: tuple[str, ...] = (), cpu: str = HOST
+        self,
+        arm: Arm,
+        dtype: str = "float64",
+        parameters: tuple[str, ...] = (),
+        cpu: str = HOST,
+        device: str = CPU,
+        fast: bool = False,
     ) -> None:
-        self.arm, self.dtype, self.cpu = arm, dtype, cpu
+        self.arm, self.dtype, self.cpu, self.device, self.fast = arm, dtype, cpu, device, fast
         self.parameters = _open(arm, parameters)
         self._dtype = np.dtype(dtype)
-        self._made: dict[tuple[str, ...], Compiled] = {}
+        self._made: dict[tuple[str, ...], Any] = {}  # Compiled, or DeviceCompiled
+        self._elsewhere: dict[str, Kernel] = {}
         self._ordinary: list[Any] = []
         self._claims: dict[tuple[str, int], object] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Kernel, (self.arm, self.dtype, tuple(self.parameters), self.cpu)
+        return Kernel, (self.arm, self.dtype, tuple(self.parameters), self.cpu, self.device, self.fast)
 
     def __repr__(self) -> str:
         made = ", ".join(" + ".join(names) for names in self._made) or "nothing yet"
-        cpu = "" if self.cpu == HOST else f", {self.cpu}"
-        return f"<Kernel of {self.arm.name!r}, {self.dtype}{cpu}, compiled: {made}>"
+        where = "" if self.cpu == HOST else f", {self.cpu}"
+        where += "" if self.device == CPU else f", {self.device}"
+        return f"<Kernel of {self.arm.name!r}, {self.dtype}{where}, compiled: {made}>"
+
+    def to(self, device: str) -> Kernel:
+        """The same functions on another device: "cpu", "cuda" or "cuda:1"."""
+        if device == self.device:
+            return self
+        found = self._elsewhere.get(device)
+        if found is not None:
+            return found
+        fast = self.fast and check_device(device) != CPU
+        made = Kernel(self.arm, self.dtype, tuple(self.parameters), self.cpu, device, fast)
+        made._elsewhere[self.device] = self
+        return self._elsewhere.setdefault(device, made)
 
     @property
     def counts(self) -> Mapping[str, Counts]:
@@ -211,11 +241,13 @@ class Kernel:
                 "inverse_kinematics: branches are told apart by forward kinematics to "
                 "1e-7, which takes float64."
             )
-        poses = as_numbers("T", T, self._dtype)
+        poses: Any = as_numbers("T", T, self._dtype) if self.device == CPU or not hasattr(T, "reshape") else T
         if poses.ndim not in (2, 3) or poses.shape[-2:] != (4, 4):
             raise InputError(f"T: expected poses of shape (4, 4) or (B, 4, 4), got {poses.shape}.")
         flat = poses.reshape(*poses.shape[:-2], 16)
-        return run(self.compiled("inverse_kinematics"), (flat,), Call(self.parameters, None, threads))[0]
+        return self._run(self.compiled("inverse_kinematics"), (flat,), Call(self.parameters, None, threads))[
+            0
+        ]
 
     def inverse_dynamics_derivatives(
         self,
@@ -310,6 +342,85 @@ class Kernel:
         by_q, by_qd = inverse_derivatives(self.arm, self._rigid, [v.reshape(-1, n) for v in states], threads)
         return by_q.reshape(M.shape), by_qd.reshape(M.shape), M
 
+    def simulate(
+        self,
+        q0: ArrayLike,
+        qd0: ArrayLike,
+        *,
+        steps: int,
+        step: float,
+        method: str = "rk4",
+        torque: ArrayLike | None = None,
+        voltage: ArrayLike | None = None,
+        controller: TracedController | Callable[..., Any] | None = None,
+        record: int | None = None,
+        out: tuple[Array, Array] | None = None,
+        threads: int | None = None,
+        parameters: Parameters | None = None,
+    ) -> Rollout:
+        """Where many arms go, each from its own state, in one call: fixed steps as `fa.simulate` takes them,
+        with friction, joints that stick, motors and gears.
+
+        One of torque, voltage and controller drives the arms; without them torques are zero.
+
+        Args:
+            q0, qd0: joint coordinates and velocities at the start, (n,) or (B, n).
+            steps: how many steps are made.
+            step: length of a step, s.
+            method: "rk3", "rk4" or "gill".
+            torque, voltage: N m (N), or V: (n,) or (B, n) held, (steps, n) or (B, steps, n) held over each
+                step.
+            controller: a law over symbols, or a `TracedController` with a reference, a period or voltages.
+            record: steps between states that are kept; None: only the last is.
+            out: arrays for q and qd.
+            threads, parameters: as in every method of `Kernel`.
+        """
+        with making():
+            from forearm.kernels.batch_rollout import simulate
+            from forearm.kernels.rollout_arguments import plan_of
+
+        plan = plan_of(steps, step, method, record)
+        driving = {"torque": torque, "voltage": voltage, "controller": controller}
+        call = Call(self.parameters, out, threads, parameters)
+        if self.device == CPU:
+            return simulate(self, (q0, qd0), plan, driving, call)
+        with making():
+            from forearm.kernels.cuda.device_rollout import simulate as simulate_on_device
+
+        return simulate_on_device(self, (q0, qd0), plan, driving, call, self._index)
+
+    def simulate_gradient(
+        self,
+        states: tuple[ArrayLike, ArrayLike],
+        weights: tuple[ArrayLike, ArrayLike],
+        *,
+        steps: int,
+        step: float,
+        record: int,
+        method: str = "rk4",
+        torque: ArrayLike | None = None,
+        voltage: ArrayLike | None = None,
+        threads: int | None = None,
+        parameters: Parameters | None = None,
+    ) -> RolloutGradient:
+        """Gradients of what `simulate` was given: of the sum of weights times the states that it left, in
+        reverse mode, without a Jacobian. For arms whose joints friction cannot hold.
+
+        Args:
+            states: q and qd as `simulate` leaves them with this `record`, (records, n) or (B, records, n).
+            weights: of q and qd: of those at the end, (n,) or (B, n), or of all that were kept.
+            record: steps between kept states, from which those between are computed again.
+            steps, step, method, torque, voltage, parameters: as `simulate` was given them.
+            threads: as in every method of `Kernel`.
+        """
+        with making():
+            from forearm.kernels.rollout_arguments import plan_of
+            from forearm.kernels.rollout_gradient import simulate_gradient
+
+        plan = plan_of(steps, step, method, record)
+        driving = {"torque": torque, "voltage": voltage}
+        return simulate_gradient(self, states, weights, plan, driving, threads, parameters)
+
     def fused(self, functions: Iterable[str]) -> Fused:
         """Several functions compiled as one, which shares what they share:
         any of those that `fa.generate` knows.
@@ -319,18 +430,38 @@ class Kernel:
             raise InputError(
                 "fused: expected the names of functions, such as ['inverse_dynamics', 'inertia_matrix']."
             )
-        return Fused(self, self.compiled(*dict.fromkeys(names)))
+        return Fused(self, self.compiled(*dict.fromkeys(names)), self._run)
 
-    def compiled(self, *names: str, derived: tuple[str, ...] = ()) -> Compiled:
+    def compiled(self, *names: str, derived: tuple[str, ...] = ()) -> Any:
         """A function by name, or several as one, differentiated in these ways; made when it is
-        first called.
+        first called. A `Compiled`, or for a GPU a `DeviceCompiled`.
         """
         found = self._made.get((*names, *derived))
         if found is not None:
             return found
         _check_names(names)
         request = CompileRequest(self.arm, names, self.dtype, tuple(self.parameters), self.cpu, derived)
-        return self._made.setdefault((*names, *derived), Compiled(request))
+        if self.device == CPU:
+            return self._made.setdefault((*names, *derived), Compiled(request))
+        with making():
+            from forearm.kernels.cuda.device_compiled import DeviceCompiled
+
+        return self._made.setdefault((*names, *derived), DeviceCompiled(request, self._index, self.fast))
+
+    @property
+    def _index(self) -> int:
+        """The number of its GPU."""
+        return int(self.device.partition(":")[2] or 0)
+
+    @cached_property
+    def _run(self) -> Callable[[Any, tuple[ArrayLike, ...], Call], list[Array]]:
+        """What calls a function where its arrays are."""
+        if self.device == CPU:
+            return run
+        with making():
+            from forearm.kernels.cuda.dispatch import run as run_on_device
+
+        return partial(run_on_device, index=self._index)
 
     def _one(
         self,
@@ -341,17 +472,27 @@ class Kernel:
         parameters: Parameters | None,
     ) -> Array:
         outs = None if out is None else [out]
-        return run(self._function(name, given), given, Call(self.parameters, outs, threads, parameters))[0]
+        return self._run(
+            self._function(name, given), given, Call(self.parameters, outs, threads, parameters)
+        )[0]
 
     def _three(
         self, name: str, given: tuple[ArrayLike, ...], threads: int | None, parameters: Parameters | None
     ) -> tuple[Array, Array, Array]:
-        a, b, c = run(self._function(name, given), given, Call(self.parameters, None, threads, parameters))
+        a, b, c = self._run(
+            self._function(name, given), given, Call(self.parameters, None, threads, parameters)
+        )
         return a, b, c
 
-    def _function(self, name: str, given: tuple[ArrayLike, ...]) -> Compiled:
+    def _function(self, name: str, given: tuple[ArrayLike, ...]) -> Any:
         """The function by name; where batches are small Python calls the machine code itself from now on."""
         function = self._made.get((name,)) or self.compiled(name)
+        if self.device != CPU:
+            if name not in self.__dict__ and not self.parameters:
+                from forearm.kernels.cuda.short_call import direct_method
+
+                setattr(self, name, direct_method(function, getattr(type(self), name).__get__(self)))
+            return function
         # Whoever has large batches need not wait for the code of one state.
         if name not in self.__dict__ and not self.parameters and rows_of(given[0]) < WORTH:
             self._call_directly(name, function)
@@ -379,7 +520,8 @@ class _CountsByName(Mapping[str, "Counts"]):
         self.kernel = kernel
 
     def __getitem__(self, name: str) -> Counts:
-        return self.kernel.compiled(name).counts
+        counts: Counts = self.kernel.compiled(name).counts
+        return counts
 
     def __iter__(self) -> Iterator[str]:
         from forearm.codegen.functions import FUNCTIONS
@@ -401,24 +543,40 @@ def compile(
     device: str = "cpu",
     parameters: str | Iterable[str] = (),
     cpu: str | None = None,
+    fast: bool = False,
 ) -> Kernel:
     """The arm's functions as machine code, each compiled when it is first called.
 
     Args:
         arm: the arm.
         dtype: "float64" or "float32", or NumPy's own.
-        device: "cpu".
+        device: "cpu", or a GPU of NVIDIA's: "cuda", "cuda:1". There every function has the bits that it has
+            on a CPU with fused multiply-add.
         parameters: what is left open, to be given with each call: "link6.mass", "link6", "gravity.z",
             "joint2.friction", "joint2.motor", "drives", or "all", as for `fa.generate`.
         cpu: "host", this machine's own; code for "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4" or "generic"
             gives the same bits on every machine that runs it. None: as FOREARM_CPU says, else "host".
+        fast: for a GPU and float32 alone: sines and quotients by the GPU's own approximations, with errors
+            some thousand times larger than by rounding, and not the bits of the CPU.
     """
     check_arm(arm, "compile", moves=True)
     if isinstance(dtype, type) and issubclass(dtype, np.floating):
         dtype = np.dtype(dtype)
     check_choice(str(dtype) if isinstance(dtype, np.dtype) else dtype, DTYPES, "compile, dtype")
-    check_choice(device, ("cpu",), "compile, device")
-    return Kernel(arm, str(np.dtype(dtype)), tuple(_names("compile, parameters", parameters)), chosen(cpu))
+    check_device(device)
+    if fast and (device == CPU or np.dtype(dtype) != np.float32):
+        raise InputError(
+            f"compile, fast: for float32 on a GPU alone, got {np.dtype(dtype)} on {device!r}; leave it out."
+        )
+    names = tuple(_names("compile, parameters", parameters))
+    return Kernel(arm, str(np.dtype(dtype)), names, chosen(cpu), device, bool(fast))
+
+
+def check_device(device: str) -> str:
+    """The name of a device; whether it is there is found out when it is needed."""
+    if isinstance(device, str) and DEVICE.fullmatch(device):
+        return device
+    return check_choice(device, (CPU, "cuda", "cuda:1"), "compile, device")
 
 
 def _names(where: str, given: object) -> list[str]:

@@ -346,6 +346,7 @@ def device_parts() -> list[str]:
     """What a module for a GPU must be told of."""
     made = [declared(f"llvm.nvvm.read.ptx.sreg.{name}.x", "i32") for name in ("tid", "ctaid")]
     made += [declared("llvm.nvvm.barrier0", "void")]
+    made += [declared(f"llvm.nvvm.{name}.approx.f", "float", "float") for name in ("sin", "cos")]
     return ["\n".join([*made, f"@{SHARED} = external addrspace(3) global [0 x i8], align 16"])]
 
 

@@ -146,7 +146,7 @@ class Simulator:
 
         def make() -> tuple[About, bytes]:
             from forearm.codegen.simulation_step import TracedPlant
-            from forearm.dynamics.fixed_step import ExplicitMethod
+            from forearm.dynamics.explicit_methods import ExplicitMethod
             from forearm.kernels.native import host, object_code
             from forearm.kernels.rollout_ir import rollout_text
 

@@ -12,7 +12,7 @@ from forearm.codegen.simulation_step import (
     traced_requirement,
     traced_step,
 )
-from forearm.dynamics.fixed_step import ExplicitMethod
+from forearm.dynamics.explicit_methods import ExplicitMethod
 from forearm.kernels.ir import compute, function_text, module_text, result
 from forearm.kernels.llvm import IRFunction, Value
 from forearm.kernels.transpose import load_columns, store_columns

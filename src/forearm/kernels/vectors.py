@@ -24,13 +24,15 @@ EIGHTH = 0.8
 @dataclass(frozen=True)
 class Target:
     """What the code is written for: the scalar, how many lanes a vector has, whether the machine has fused
-    multiply-add, and whether it is a GPU, whose threads have one lane each and many registers.
+    multiply-add, whether it is a GPU, whose threads have one lane each and many registers, and whether its
+    own approximations are taken for sines and quotients.
     """
 
     scalar: str  # "double" or "float"
     lanes: int
     fused: bool
     is_gpu: bool = False
+    is_fast: bool = False
 
     @property
     def vector(self) -> str:
@@ -106,7 +108,8 @@ class Body:
 
     def op(self, name: str, a: str, b: str) -> str:
         """fadd, fsub, fmul, fdiv."""
-        return self.emit(f"{name} {self.target.vector} {a}, {b}")
+        flags = " afn" if self.target.is_fast and name == "fdiv" else ""
+        return self.emit(f"{name}{flags} {self.target.vector} {a}, {b}")
 
     def negated(self, a: str) -> str:
         """-a."""
@@ -187,15 +190,29 @@ class Body:
         for part in series.parts if t.fused else series.short_parts:
             r = self.fma(k, self.constant(-part), r)
         r = self._between(r, -EIGHTH, EIGHTH)
-        r2 = self.op("fmul", r, r)
-        sine = self.fma(self.op("fmul", r, r2), self.polynomial(series.sine, r2), r)
-        half = self.fma(r2, self.constant(-0.5), self.constant(1.0))
-        cosine = self.fma(self.op("fmul", r2, r2), self.polynomial(series.cosine, r2), half)
+        sine, cosine = self._approximate(r) if t.is_fast else self._series(r)
         whole = self.emit(f"bitcast {t.vector} {shifted} to {t.whole}")
         odd = self.emit(f"trunc {t.whole} {whole} to {t.mask}")
         one, other = self.chosen(odd, cosine, sine), self.chosen(odd, sine, cosine)
         next_one = self.emit(f"add {t.whole} {whole}, {self._whole(1)}")
         return self._signed(one, whole), self._signed(other, next_one)
+
+    def _series(self, r: str) -> tuple[str, str]:
+        """(sin r, cos r) within an eighth of a turn."""
+        series, r2 = self.target.series, self.op("fmul", r, r)
+        sine = self.fma(self.op("fmul", r, r2), self.polynomial(series.sine, r2), r)
+        half = self.fma(r2, self.constant(-0.5), self.constant(1.0))
+        cosine = self.fma(self.op("fmul", r2, r2), self.polynomial(series.cosine, r2), half)
+        return sine, cosine
+
+    def _approximate(self, r: str) -> tuple[str, str]:
+        """(sin r, cos r) by a GPU's own units."""
+        x = self.emit(f"extractelement {self.target.vector} {r}, i32 0")
+        made = []
+        for name in ("sin", "cos"):
+            value = self.emit(f"call float @llvm.nvvm.{name}.approx.f(float {x})")
+            made.append(self.emit(f"insertelement {self.target.vector} poison, float {value}, i32 0"))
+        return made[0], made[1]
 
     def _between(self, x: str, low: float, high: float) -> str:
         """x, or the bound where it is beyond; NaN stays NaN."""

@@ -16,12 +16,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from forearm.dynamics.explicit_methods import TABLEAUS, Number, Row
 from forearm.errors import InputError
 from forearm.values import as_floats, chosen
 
 Floats: TypeAlias = NDArray[np.float64]
-Number: TypeAlias = Fraction | float
-Row: TypeAlias = tuple[Number, ...]
 Acceleration: TypeAlias = Callable[[float, Floats, Floats], ArrayLike]
 Rate: TypeAlias = Callable[[float, Floats], Floats]
 
@@ -174,23 +173,8 @@ def _rows(text: str) -> tuple[Row, ...]:
     return tuple(_row(line) for line in text.split(";"))
 
 
-# Swartz p. 12: c1, c2, c3 are the stages of the position, k1, k2, k3 those of the velocity. The printed c3
-# subtracts h c1 from a velocity, which is of order 1; it must subtract h k1, as the line for k3 does.
-RK3 = Tableau("rk3", _row("0 1/2 1"), ((), _row("1/2"), _row("-1 2")), _row("1/6 4/6 1/6"), 3)
-
-RK4 = Tableau(
-    "rk4", _row("0 1/2 1/2 1"), ((), _row("1/2"), _row("0 1/2"), _row("0 0 1")), _row("1/6 1/3 1/3 1/6"), 4
-)
-
-# Dhanaraj D.4, subroutine RUNGE: S. Gill's step, here without the running Q that saved memory.
-# Its A are 1 -+ sqrt(1/2).
-_G = sqrt(0.5)
-GILL = Tableau(
-    "gill",
-    (0.0, 0.5, 0.5, 1.0),
-    ((), (0.5,), (_G - 0.5, 1 - _G), (0.0, -_G, 1 + _G)),
-    (1 / 6, (1 - _G) / 3, (1 + _G) / 3, 1 / 6),
-    4,
+RK3, RK4, GILL = (
+    Tableau(name, *TABLEAUS[name], order) for name, order in (("rk3", 3), ("rk4", 4), ("gill", 4))
 )
 
 # J. R. Dormand, P. J. Prince, A family of embedded Runge-Kutta formulae, J. Comp. Appl.

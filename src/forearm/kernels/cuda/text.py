@@ -6,7 +6,7 @@ shares: then neighbouring threads read and write neighbouring numbers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -24,13 +24,16 @@ from forearm.kernels.ir import (
     unknown_of,
 )
 from forearm.kernels.llvm import IRFunction, Value, device_parts, joined
-from forearm.kernels.transpose import load_columns, store_columns
+from forearm.kernels.transpose import load_columns
 from forearm.kernels.vectors import Body, Target
 
 DEVICE_TARGETS = {
     dtype: Target(scalar, 1, True, is_gpu=True)
     for dtype, scalar in (("float64", "double"), ("float32", "float"))
 }
+
+
+AT_ONCE = 16  # numbers that a thread moves together
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,8 @@ class Launch:
         """Bytes of memory that a block shares, where a number has so many."""
         if not self.is_staged:
             return 0
-        taken = sum(pitch(a) for a in inputs)
-        return size * self.threads * max([taken, *(pitch(a) for a in outputs)])
+        given = sum(pitch(a) for a in inputs)
+        return size * self.threads * max([given, *(pitch(a) for a in outputs)])
 
 
 def pitch(a: Argument) -> int:
@@ -69,6 +72,30 @@ def kernel_text(
     `ir.function_text`.
     """
     return _Kernel(name, traced, target, launch, parameters, each).text()
+
+
+def row_kernel_text(
+    name: str,
+    called: str,
+    arrays: Mapping[str, int],
+    target: Target,
+    threads: int,
+    shared: Sequence[str] = (),
+) -> str:
+    """The kernel in which each thread calls a function of the module, `called(arrays..., i64 count)`, for one
+    row: of so many numbers in each array, all the same row of those that are `shared`.
+    """
+    f = IRFunction(name, dict.fromkeys(arrays, "ptr") | {"count": "i64"}, on_device=True)
+    *given, count = f.arguments
+    row = f.op("add", f.op("mul", f.block(), threads), f.thread())
+    with f.unless(f.compared("sge", row, count)):
+        places = [
+            pointer if a in shared else f.at(pointer, row, target.scalar, size)
+            for pointer, (a, size) in zip(given, arrays.items(), strict=True)
+        ]
+        f.call(called, *places, Value("1", "i64"))
+    f.ret()
+    return f.text()
 
 
 def device_module(functions: list[str], target: Target) -> str:
@@ -115,7 +142,7 @@ class _Kernel:
         with f.unless(f.compared("sge", state, self.count)):
             for a in (*self.rows, *traced.outputs):
                 f.at(f"%{a.name}", state, self.target.scalar, a.size, name=f"at.{a.name}")
-            self._compute(list(traced.outputs))
+            self._compute(traced.outputs, *self._states())
 
     def _staged(self, block: Value, thread: Value, shared: Value) -> None:
         """Rows through shared memory: all inputs side by side, then one output after the other."""
@@ -133,15 +160,14 @@ class _Kernel:
             f.at(there, own, scalar, pitch(a), name=f"at.{a.name}")
             start += pitch(a) * self.threads
         self._barrier()
+        values, unknown = self._states()
+        self._barrier()  # what lay here before has been read
         for a in self.traced.outputs:
             f.at(shared, thread, scalar, pitch(a), name=f"at.{a.name}")
-        values, unknown = self._states()
-        for a in self.traced.outputs:
-            self._results(a, values)
-            self._barrier()  # what lay here before has been read
-            self._store(a, values, unknown)
+            self._compute([a], values, unknown)
             self._barrier()
             self._copy(a, f.at(f"%{a.name}", first, scalar, a.size), shared, thread, rows, into=False)
+            self._barrier()
 
     def _barrier(self) -> None:
         if not self.launch.is_emulated:
@@ -151,14 +177,19 @@ class _Kernel:
         """The rows of a block between memory and what its threads share, neighbours side by side."""
         f, scalar = self.f, self.target.scalar
 
-        def move(entry: Value) -> None:
+        def ends(entry: Value) -> tuple[Value, Value]:
             place = entry
             if pitch(a) != a.size:
                 row = f.op("udiv", entry, a.size)
                 place = f.op("add", entry, row)  # one number is left out behind each row
             one, other = f.at(there, entry, scalar), f.at(shared, place, scalar)
-            source, to = (one, other) if into else (other, one)
-            f.store(f.load(scalar, source, align=self.target.size), to, align=self.target.size)
+            return (one, other) if into else (other, one)
+
+        def move(*entries: Value) -> None:
+            pairs = [ends(entry) for entry in entries]
+            taken = [f.load(scalar, source, align=self.target.size) for source, _ in pairs]
+            for value, (_, to) in zip(taken, pairs, strict=True):
+                f.store(value, to, align=self.target.size)
 
         total = f.op("mul", rows, a.size)
         full, end = f.compared("eq", rows, self.threads), f.label()
@@ -169,16 +200,19 @@ class _Kernel:
                 after = f.op("add", entry, self.threads)
                 turn.again(after, where=f.compared("slt", after, total))
             f.go(end)
-        for k in range(a.size):
-            move(f.op("add", thread, k * self.threads))
+        for k in range(0, a.size, AT_ONCE):
+            move(*(f.op("add", thread, j * self.threads) for j in range(k, min(k + AT_ONCE, a.size))))
         f.begin(end)
 
-    def _compute(self, outputs: list[Argument]) -> None:
-        values, unknown = self._states()
-        for a in outputs:
-            self._results(a, values)
-        for a in outputs:
-            self._store(a, values, unknown)
+    def _compute(self, outputs: Sequence[Argument], values: dict[int, Any], unknown: str) -> None:
+        """Results leave as soon as they are there; those of matrices column by column, the last first."""
+        body, graph, order = self.body, self.traced.graph, self.launch.order
+        for column in columns_of(self.traced, outputs):
+            compute(body, graph, [e for _, _, e in column], values, order, self.absorbed)
+            for name, k, e in column:
+                made = body.op("fadd", result(body, e, values), unknown)
+                place = self.f.at(f"%at.{name}", k, self.target.scalar)
+                self.f.store(Value(made, self.target.vector), place, align=self.target.size)
 
     def _states(self) -> tuple[dict[int, Any], str]:
         """The state's numbers, and what is computed of open parameters alone: by itself, as on a CPU."""
@@ -198,11 +232,14 @@ class _Kernel:
         self.absorbed = absorbed_products(graph, self.traced.results, needed)
         return values, unknown
 
-    def _results(self, a: Argument, values: dict[int, Any]) -> None:
-        results = self.traced.results[a.name]
-        compute(self.body, self.traced.graph, results, values, self.launch.order, self.absorbed)
 
-    def _store(self, a: Argument, values: dict[int, Any], unknown: str) -> None:
-        body = self.body
-        some = [body.op("fadd", result(body, e, values), unknown) for e in self.traced.results[a.name].flat]
-        store_columns(body, f"%at.{a.name}", some)
+def columns_of(traced: Traced, outputs: Sequence[Argument]) -> list[list[tuple[str, int, Any]]]:
+    """Results as (array, entry, expression) in groups that are computed one after the other: the columns of
+    all matrices, the last first, then vectors.
+    """
+    groups: dict[int, list[tuple[str, int, Any]]] = {}
+    for a in outputs:
+        width = a.shape[-1] if len(a.shape) > 1 else 0
+        for k, e in enumerate(traced.results[a.name].flat):
+            groups.setdefault(k % width if width else -1, []).append((a.name, k, e))
+    return [groups[column] for column in sorted(groups, reverse=True)]

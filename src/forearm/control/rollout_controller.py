@@ -1,0 +1,97 @@
+"""Control laws inside rollouts: those of `controllers.formulas`, compiled together with the arm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm, check_arm
+from forearm.control.controllers.formulas import CONTROL_LAWS, LawInputs, state_next
+from forearm.control.controllers.traced_model import TracedModel
+from forearm.control.gains import BANDWIDTH, Gains, critically_damped, joint_gains
+from forearm.control.model_error import without_friction
+from forearm.errors import InputError
+from forearm.kernels.traced_controller import SymbolicModel, TracedController
+from forearm.values import as_floats, check_choice, check_number, check_whole
+
+Floats = NDArray[np.float64]
+
+
+def rollout_controller(
+    arm: Arm,
+    law: str,
+    q: ArrayLike,
+    qd: ArrayLike | None = None,
+    qdd: ArrayLike | None = None,
+    *,
+    step: float,
+    period: int = 1,
+    bandwidth: float = BANDWIDTH,
+    gains: Gains | None = None,
+    friction: bool = True,
+) -> TracedController:
+    """A control law for `Kernel.simulate`, with what is wanted at each step: the torques that its controller
+    in Python gives.
+
+    Args:
+        arm: the arm that the law believes in.
+        law: "feedforward", "feedforward_pd", "computed_torque", "pd", "pd_gravity", "pid" or "pid_gravity".
+        q: coordinates wanted: (n,) or (B, n) throughout, (1, steps, n) or (B, steps, n) at each step.
+        qd, qdd: velocities and accelerations wanted, of the same shape; None: none.
+        step: length of a step of the rollout, s.
+        period: steps between two samples.
+        bandwidth: of critically damped errors, rad/s, if there are no gains.
+        gains: of torques, or of accelerations for "computed_torque"; None: those of the bandwidth.
+        friction: whether friction is in the law's model.
+    """
+    check_arm(arm, "rollout_controller", moves=True)
+    formula = CONTROL_LAWS[check_choice(law, CONTROL_LAWS, "rollout_controller, law")]
+    seconds = check_number(step, "rollout_controller, step", above=0.0) * check_whole(
+        period, "rollout_controller, period", 1
+    )
+    n, keeps = arm.n, "state" in formula.inputs
+    chosen = gains or _gains(arm, law, bandwidth)
+    numbers = {"kp": chosen.kp, "kd": chosen.kd, "ki": chosen.ki * seconds}
+
+    def answer(t: Any, q: Any, qd: Any, wanted: Any, model: SymbolicModel, state: Any) -> Any:
+        given = {name: wanted[k * n :][:n] for k, name in enumerate(WANTED)}
+        x = LawInputs(q=q, qd=qd, state=state, **given, **numbers)
+        tau = formula.torques(x, TracedModel(model.tracing))
+        return (tau, state_next(x)) if keeps else tau
+
+    reference = _reference(arm, q, {"qd": qd, "qdd": qdd}, period)
+    believed = arm if friction and not law.startswith("p") else without_friction(arm)
+    return TracedController(answer, reference, period, arm=believed, state=n if keeps else 0)
+
+
+WANTED = ("q_wanted", "qd_wanted", "qdd_wanted", "qd_ahead")
+
+
+def _gains(arm: Arm, law: str, bandwidth: float) -> Gains:
+    if law == "computed_torque":
+        return critically_damped(arm.n, bandwidth)
+    return joint_gains(arm, bandwidth, None, integral=law.startswith("pid"))
+
+
+def _reference(arm: Arm, posture: ArrayLike, rates: dict[str, ArrayLike | None], period: int) -> Floats:
+    """Rows of what is wanted, and of the velocity wanted at the next sample."""
+    q = as_floats(posture, "rollout_controller, q")
+    if q.ndim not in (1, 2, 3) or q.shape[-1] != arm.n:
+        raise InputError(
+            f"rollout_controller, q: {arm.name!r} has {arm.n} joints, expected shape ({arm.n},), "
+            f"(B, {arm.n}) or (B, steps, {arm.n}), got {q.shape}."
+        )
+    rows = [q]
+    for name, given in rates.items():
+        rows.append(np.zeros_like(q) if given is None else as_floats(given, f"rollout_controller, {name}"))
+        if rows[-1].shape != q.shape:
+            raise InputError(
+                f"rollout_controller, {name}: expected the shape of q, {q.shape}, got {rows[-1].shape}."
+            )
+    ahead = rows[1]
+    if q.ndim == 3:
+        later = np.minimum(np.arange(q.shape[1]) + period, q.shape[1] - 1)
+        ahead = ahead[:, later]
+    return np.concatenate([*rows, ahead], axis=-1)

@@ -1,0 +1,203 @@
+"""Rollouts of many arms in one call: arrays in, checked; blocks of arms shared by threads; arrays out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError, shorten
+from forearm.kernels.arrays import Array, DType, apart, as_numbers, copied, results_for
+from forearm.kernels.compiled import Native
+from forearm.kernels.dispatch import Call, Parameters, parameter_values, refuse
+from forearm.kernels.rollout_arguments import (
+    RolloutPlan,
+    batch_of,
+    check_driving,
+    check_motors,
+    state_stride,
+    strides_of,
+)
+from forearm.kernels.rollout_request import CompiledRollout, RolloutRequest, rollout_of
+from forearm.kernels.thread_pool import shared_rows, worker_count
+from forearm.kernels.traced_controller import TracedController, as_controller
+
+AT_ONCE = 4_000_000  # steps of all arms together that machine code makes before it can be interrupted
+LEAST_ROWS = 256  # that are worth a call of their own
+
+
+class Rollout(NamedTuple):
+    """Where arms are: q and qd, (B, n) each at the end, or (B, steps // record + 1, n) with the start first
+    and then every `record`-th state; without B where there is one arm.
+    """
+
+    q: Array
+    qd: Array
+
+
+class RolloutOwner(Protocol):
+    """The kernel whose arm is simulated."""
+
+    arm: Arm
+    dtype: str
+    parameters: dict[str, float]
+    cpu: str
+
+
+@dataclass(frozen=True, eq=False)
+class RolloutArrays:
+    """What goes in, converted: states, what drives them (inputs, or what a controller reads), and parameters;
+    with the numbers between two arms and two steps of each.
+    """
+
+    batch: tuple[int, ...]
+    q0: Array
+    qd0: Array
+    drive: Array
+    drive_strides: tuple[int, int]
+    parameters: Array
+
+
+def simulate(
+    owner: RolloutOwner,
+    states: tuple[ArrayLike, ArrayLike],
+    plan: RolloutPlan,
+    driving: Mapping[str, Any],
+    call: Call,
+) -> Rollout:
+    """Where arms go from (q0, qd0), as `Kernel.simulate` says; `driving` has what was given as torque,
+    voltage and controller, None for what was not.
+    """
+    what = check_driving(driving)
+    controller = as_controller(driving[what]) if what == "controller" else None
+    given = arrays_of(owner, states, plan, (what, driving[what]), controller, call.parameters)
+    request = request_of(owner, plan.method, what, controller, given.drive.shape[-1])
+    dtype = np.dtype(owner.dtype)
+    asked = results_for([plan.result(given.batch, owner.arm.n)] * 2, pair_of(call.out), dtype)
+    inputs = [given.q0, given.qd0, given.drive, given.parameters]
+    results = [apart(array, inputs) for array in asked]
+    _run(rollout_of(request), given, results, plan, controller, call.threads)
+    return Rollout(*copied(results, asked))
+
+
+def arrays_of(
+    owner: RolloutOwner,
+    states: tuple[ArrayLike, ArrayLike],
+    plan: RolloutPlan,
+    driving: tuple[str, Any],
+    controller: TracedController | None,
+    parameters: Parameters | None,
+) -> RolloutArrays:
+    """Everything that goes in, as arrays that machine code takes."""
+    arm, dtype, n = owner.arm, np.dtype(owner.dtype), owner.arm.n
+    q0, qd0 = (_numbers(name, value, n, dtype) for name, value in zip(("q0", "qd0"), states, strict=True))
+    name, drive = driving
+    if controller is not None:
+        name, drive = (
+            "controller, reference",
+            np.empty(0) if controller.reference is None else controller.reference,
+        )
+    u = as_numbers(name, np.zeros(n) if drive is None else drive, dtype)
+    size = n if controller is None or u.ndim == 0 else u.shape[-1]
+    u = np.full(size, u) if u.ndim == 0 else u
+    shapes = [(name, u.shape, 3), *_parameter_shapes(parameters)]
+    batch = batch_of(arm, {"q0": q0.shape, "qd0": qd0.shape}, shapes)
+    strides = strides_of(name, u.shape, size, batch, plan.steps)
+    values = np.empty(0, dtype)
+    if owner.parameters:
+        values = parameter_values(parameters, owner.parameters, batch, dtype)
+    else:
+        refuse(parameters)
+    return RolloutArrays(batch, q0, qd0, u, strides, values)
+
+
+def request_of(
+    owner: RolloutOwner, method: str, what: str, controller: TracedController | None, width: int
+) -> RolloutRequest:
+    """What must be compiled; a controller's reference has rows of so many numbers."""
+    voltage, law, digest = what == "voltage", None, ""
+    if controller is not None:
+        voltage = controller.output == "voltage"
+        law, digest = controller.traced(owner.arm, width)
+    if voltage:
+        check_motors(owner.arm)
+    names = tuple(owner.parameters)
+    return RolloutRequest(owner.arm, owner.dtype, names, owner.cpu, method, voltage, digest=digest, law=law)
+
+
+def _run(
+    function: CompiledRollout,
+    given: RolloutArrays,
+    results: Sequence[Array],
+    plan: RolloutPlan,
+    controller: TracedController | None,
+    threads: int | None,
+) -> None:
+    """The machine code on the arrays."""
+    count, n = (given.batch[0] if given.batch else 1), given.q0.shape[-1]
+    native = function.part("batch" if count > 1 else "single")
+    size, nothing = given.q0.itemsize, np.empty(0, given.q0.dtype)
+    row, by_step = given.drive_strides
+    states = state_stride(given.q0.shape), state_stride(given.qd0.shape)
+    drives = [given.drive, given.parameters, nothing]
+    steps, period = [row, state_stride(given.parameters.shape), 0], 1
+    inputs = row, by_step, steps[1], 0, 0
+    if controller is not None:
+        drives, steps, period = drives[::-1], steps[::-1], controller.period
+        inputs = 0, 0, steps[1], row, by_step
+    arrays = [given.q0, given.qd0, *drives, *results]
+    strides = [size * k for k in (*states, *steps, *[plan.records * n] * 2)]
+    numbers = plan.steps, plan.record, period, *states, *inputs, plan.h
+
+    def called(*pointers_and_count: int) -> None:
+        native.call(*pointers_and_count, *numbers)
+
+    run_rows(function, replace(native, call=called), arrays, strides, (count, plan.steps), threads)
+
+
+def run_rows(
+    function: CompiledRollout,
+    native: Native,
+    arrays: Sequence[Array],
+    strides: Sequence[int],
+    counts: tuple[int, int],
+    threads: int | None,
+) -> None:
+    """Machine code for so many arms and steps, some arms at a time: between them it can be interrupted.
+
+    `strides` are bytes from arm to arm of each array.
+    """
+    count, steps = counts[0], max(counts[1], 1)
+    piece = max(LEAST_ROWS, AT_ONCE // steps)
+    for start in range(0, count, piece):
+        some = min(piece, count - start)
+        here = [_behind(array, k * start) for array, k in zip(arrays, strides, strict=True)]
+        shared_rows(native, here, strides, some, worker_count(some, threads, function.operations * steps))
+
+
+def _behind(array: Array, step: int) -> Array:
+    """The array from a place on, so many bytes behind its first number."""
+    return array.reshape(-1)[step // array.itemsize :] if step else array
+
+
+def _numbers(name: str, value: ArrayLike, n: int, dtype: DType) -> Array:
+    array = as_numbers(name, value, dtype)
+    return np.full(n, array) if array.ndim == 0 and name != "q0" else array
+
+
+def _parameter_shapes(parameters: Parameters | None) -> list[tuple[str, tuple[int, ...], int]]:
+    """Of open parameters that may differ from arm to arm."""
+    if isinstance(parameters, Mapping):
+        return [(f"parameters, {name}", np.shape(value), 1) for name, value in parameters.items()]
+    return [] if parameters is None else [("parameters", np.shape(parameters), 2)]
+
+
+def pair_of(out: Sequence[Array] | None) -> Sequence[Array] | None:
+    """The arrays for q and qd, if any."""
+    if out is not None and (not isinstance(out, tuple | list) or len(out) != 2):
+        raise InputError(f"out: expected a pair of arrays (q, qd), got {shorten(out)}.")
+    return out

@@ -1,0 +1,385 @@
+"""Rollouts as LLVM's text: the code of one arm's whole run, which a CPU writes for the lanes of its vectors
+and a GPU for each of its threads. Steps and the stages of a step are loops, states are values carried by
+them; nothing is kept in memory but what an arm is given and leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from forearm.codegen.functions import Traced
+from forearm.codegen.rollout_step import HELD, RolloutStep
+from forearm.codegen.simulation_step import STATES
+from forearm.kernels.ir import compute, module_text, result, unknown_of
+from forearm.kernels.llvm import IRFunction, Value, number
+from forearm.kernels.rollout_request import ROLLOUT
+from forearm.kernels.transpose import store_columns
+from forearm.kernels.vectors import Body, InMemory, Target
+from forearm.symbols import Graph
+from forearm.symbols.ordering import order
+
+# What a rollout is given, in this order: arrays; rows of arms, steps, steps between two records (0: only the
+# end is left) and between two answers of a controller; and how many numbers lie between rows, and steps.
+ARRAYS = ("q0", "qd0", "u", "parameters", "reference", "out_q", "out_qd")
+COUNTS = ("count", "steps", "every", "period")
+STRIDES = ("q0_row", "qd0_row", "u_row", "u_step", "p_row", "r_row", "r_step")
+
+
+@dataclass(frozen=True, eq=False)
+class RolloutProgram:
+    """What a rollout computes: steps of an arm, and the controller that drives it, if any: `law` makes
+    u (n,), and the next `state` if it has one, of t, q, qd, `reference` and `state`.
+    """
+
+    step: RolloutStep
+    law: Traced | None = None
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The open ones, by name."""
+        return tuple(self.step.plant.parameters)
+
+    @property
+    def operations(self) -> int:
+        """About how many a step takes."""
+        region = self.step.accelerations.region
+        return len(self.step.method.c) * int(region.counts.operations)
+
+    @property
+    def reference(self) -> int:
+        """How many numbers the controller reads from its row."""
+        return self._size("reference")
+
+    @property
+    def state(self) -> int:
+        """How many numbers the controller keeps between two answers; 0 at the start."""
+        return self._size("state")
+
+    def _size(self, name: str) -> int:
+        return 0 if self.law is None else sum(a.size for a in self.law.inputs if a.name == name)
+
+
+def rollout_arguments(target: Target) -> dict[str, str]:
+    """The arguments of the function, by name, with their types; `h` is the length of a step, s."""
+    whole = dict.fromkeys((*COUNTS, *STRIDES), "i64")
+    return dict.fromkeys(ARRAYS, "ptr") | whole | {"h": target.scalar}
+
+
+def batch_rollout_text(program: RolloutProgram, target: Target) -> str:
+    """The module for a CPU: `void batch_rollout(...)` with `rollout_arguments`.
+
+    States begin at q0 and qd0 and are left at out_q and out_qd, (count, steps / every + 1, n), or (count, n)
+    at the end alone where every is 0. Inputs lie at u + row u_row + step u_step; so does what a controller
+    reads at reference.
+    """
+    f = IRFunction(ROLLOUT, rollout_arguments(target))
+    given = dict(zip(rollout_arguments(target), f.arguments, strict=True))
+    rows = RolloutRows(program, Body(target, f=f), given)
+    with f.loop(0, given["count"], target.lanes) as at:
+        rows.write(at)
+    f.ret()
+    return module_text([f.text()], target)
+
+
+def rollout_kernel_text(name: str, program: RolloutProgram, target: Target, threads: int) -> str:
+    """The same function as a kernel of a GPU, one thread per row in blocks of so many threads; the count of
+    rows is its last argument.
+    """
+    given = rollout_arguments(target)
+    given["count"] = given.pop("count")
+    f = IRFunction(name, given, on_device=True)
+    named = dict(zip(given, f.arguments, strict=True))
+    at = f.op("add", f.op("mul", f.block(), threads), f.thread())
+    with f.unless(f.compared("sge", at, named["count"])):
+        RolloutRows(program, Body(target, f=f), named).write(at)
+    f.ret()
+    return f.text()
+
+
+class RolloutRows:
+    """The code of the runs of as many rows as the target has lanes, from row `at` on, in the function of
+    `body`; `given` are the function's arguments by name, `widest` says how many numbers it leaves at once.
+    """
+
+    def __init__(
+        self, program: RolloutProgram, body: Body, given: Mapping[str, Value], widest: int = 0
+    ) -> None:
+        self.program, self.step, self.body, self.given = program, program.step, body, given
+        self.f, self.target, self.n = body.f, body.target, program.step.n
+        self.columns: dict[str, str] = {}  # open parameters by name,
+        self.known: dict[int, Any] = {}  # and what accelerations need of them
+        if self.target.lanes > 1:
+            body.space("%lanes.u", self.n * self.target.lanes)
+            body.space("%lanes.row", max(self.n, widest) * self.target.lanes)
+
+    def write(self, at: Value) -> None:
+        """All of it."""
+        f, body, given = self.f, self.body, self.given
+        unknown = self.begin(at)
+        q, qd = (self.gathered(name, self.n, given[f"{name}_row"]) for name in ("q0", "qd0"))
+        unknown = unknown_of(body, [*q, *qd], unknown)
+        q, qd = ([body.op("fadd", x, unknown) for x in some] for some in (q, qd))
+        recording = f.compared("sgt", given["every"], 0)
+        every = given["every"]
+        records = f.chosen(recording, f.op("add", f.op("sdiv", given["steps"], self._one(every)), 1), 1)
+        self.records = records
+        start = self.vectors([*q, *qd, *self._held(qd)])
+        with f.when(recording):
+            self._record(start, 0)
+        kept = self.n + self.program.state if self.program.law else 0
+        driven = self.vectors([body.constant(0.0)] * kept)
+        going = f.compared("sgt", given["steps"], 0)
+        with f.when(going) as end, f.inside(), f.repeat(0, every, 1, *driven, *start) as turn:
+            k, left, place, *rest = turn.now
+            answer, state = rest[:kept], rest[kept:]
+            if kept:
+                answer = self._answered(k, answer, state)
+            u = answer[: self.n] if kept else self._inputs(k)
+            made = self.vectors(self._stepped(state, u))
+            after, left = f.op("add", k, 1), f.op("sub", left, 1)
+            is_due = f.compared("eq", left, 0)
+            with f.when(is_due):
+                self._record(made, place)
+            left = f.chosen(is_due, every, left)
+            place = f.op("add", place, f.cast("zext", is_due, "i64"))
+            turn.again(after, left, place, *answer, *made, where=f.compared("slt", after, given["steps"]))
+        last = [f.phi(end, x, y) for x, y in zip(start, made, strict=True)]
+        with f.unless(recording):
+            self._record(last, 0)
+
+    def begin(self, at: Value) -> str | None:
+        """What is needed of the rows before their states; NaN where an open parameter is not known."""
+        self.at, self.some = at, self._rows(at)
+        self.h = self.body.spread(self.given["h"])
+        self.columns, self.known = {}, {}
+        names = self.program.parameters
+        if not names:
+            return None
+        self.columns = dict(
+            zip(names, self.gathered("parameters", len(names), self.given["p_row"]), strict=True)
+        )
+        if self.step.whole is None:
+            region = self.step.accelerations.region
+            self.known = self.offline(region.graph, list(region.results))
+        return unknown_of(self.body, list(self.columns.values()))
+
+    def offline(self, graph: Graph, results: Any) -> dict[int, Any]:
+        """The open parameters on a graph, and what is computed of them alone: by itself, once."""
+        made: dict[int, Any] = {
+            place: self.columns[leaf] for place, leaf in graph.leaves.items() if leaf in self.columns
+        }
+        if made:
+            compute(self.body, graph, graph.known_before(results), made)
+        return made
+
+    def _one(self, x: Value) -> Value:
+        """x, or 1 where it is 0."""
+        return self.f.chosen(self.f.compared("sgt", x, 0), x, 1)
+
+    def _rows(self, at: Value) -> Value | int:
+        """How many of the lanes have a row."""
+        f, lanes = self.f, self.target.lanes
+        if lanes == 1:
+            return 1
+        left = f.op("sub", self.given["count"], at)
+        return f.chosen(f.compared("sge", left, lanes), lanes, left)
+
+    def gathered(self, name: str, size: int, row: Value, moved: Value | None = None) -> list[str]:
+        """So many numbers of each row, one lane per row; lanes without a row have those of the first.
+
+        `row` is how far two rows are apart, `moved` how far a step's numbers lie behind those of the first.
+        """
+        f, body, scalar = self.f, self.body, self.target.scalar
+        pointers = []
+        for lane in range(self.target.lanes):
+            own = self.at
+            if lane:
+                own = f.chosen(f.compared("sgt", self.some, lane), f.op("add", self.at, lane), self.at)
+            place = f.op("mul", own, row)
+            place = place if moved is None else f.op("add", place, moved)
+            pointers.append(f.at(self.given[name], place, scalar))
+        return [body.joined([body.load(p, j, 1) for p in pointers], 1) for j in range(size)]
+
+    def _held(self, qd: list[str]) -> list[str]:
+        """Directions of friction and whether joints are free, of those that friction can hold: at rest they
+        stand. Behind them the loads, which nothing is known of, where friction depends on them.
+        """
+        body, dry = self.body, self.step.dry
+        zero, one = body.constant(0.0), body.constant(1.0)
+        signs = [body.sign(qd[j]) for j in dry]
+        free = [body.chosen(body.compared("oeq", qd[j], zero), zero, one) for j in dry]
+        return [*signs, *free, *([zero] * (2 * self.step.plant.loads))]
+
+    def _named(self, state: Sequence[str]) -> dict[str, list[str]]:
+        """The carried values by the names of states, (n,) each; joints without dry friction are free."""
+        n, dry = self.n, self.step.dry
+        q, qd, rest = state[:n], state[n : 2 * n], state[2 * n :]
+        signs, free = [self.body.constant(0.0)] * n, [self.body.constant(1.0)] * n
+        for k, j in enumerate(dry):
+            signs[j], free[j] = rest[k], rest[len(dry) + k]
+        made = [list(q), list(qd), signs, free, list(rest[2 * len(dry) :])]
+        return dict(zip(STATES, made, strict=True))
+
+    def _carried(self, named: Mapping[str, Sequence[str]]) -> list[str]:
+        """The way back."""
+        held = [named[name][j] for name in HELD for j in self.step.dry]
+        return [*named["q"], *named["qd"], *held, *named["load_guess"]]
+
+    def _inputs(self, k: Value) -> list[Any]:
+        """What drives a step."""
+        f, body, lanes, step = self.f, self.body, self.target.lanes, self.given["u_step"]
+
+        def read() -> list[str]:
+            u = self.gathered("u", self.n, self.given["u_row"], f.op("mul", k, step))
+            unknown = unknown_of(body, u)
+            return [body.op("fadd", x, unknown) for x in u]
+
+        if lanes == 1:
+            return read()
+        first = f.op("or", f.compared("eq", k, 0), f.compared("ne", step, 0))
+        with f.when(first):  # gathering rows takes long: what is held is gathered once
+            body.keep("%lanes.u", read())
+        return [InMemory("%lanes.u", j * lanes) for j in range(self.n)]
+
+    def _answered(self, k: Value, before: Sequence[Value], state: Sequence[Value]) -> list[Value]:
+        """What the controller answers, and keeps, at the first step of its period; held until the next."""
+        f, body, law, given, n = self.f, self.body, self.program.law, self.given, self.n
+        assert law is not None
+        asked = f.compared("eq", f.op("srem", k, given["period"]), 0)
+        with f.when(asked) as end, f.inside():
+            t = f.op("fmul", f.cast("sitofp", k, self.target.scalar), given["h"])
+            moved = f.op("mul", k, given["r_step"])
+            size = self.program.reference
+            reference = self.gathered("reference", size, given["r_row"], moved) if size else []
+            named = {"t": [body.spread(t)], "q": state[:n], "qd": state[n : 2 * n], "state": before[n:]}
+            made = self._computed(law, named | {"reference": reference})
+            unknown = unknown_of(body, made["u"])
+            u = [body.op("fadd", x, unknown) for x in made["u"]]
+            answer = self.vectors([*u, *made.get("state_next", [])])
+        return [f.phi(end, x, y) for x, y in zip(before, answer, strict=True)]
+
+    def _stepped(self, state: Sequence[str], u: list[Any]) -> list[str]:
+        """The state after a step."""
+        now, h = self._named(state), {"u": u, "h": [self.h]}
+        if self.step.whole is not None:
+            return self._carried(self._computed(self.step.whole, now | h))
+        if self.step.loosened is not None:
+            now |= self._computed(self.step.loosened, now | h)
+        begin = [*now["q"], *now["qd"]]
+        rates = self.stages(now, u)
+        made = [self.body.fma(self.h, x, y) for x, y in zip(rates, begin, strict=True)]
+        q, qd = made[: self.n], made[self.n :]
+        if self.step.stopped is None:
+            return made
+        change = [self.body.op("fmul", self.h, x) for x in rates[self.n :]]
+        moved = {"q_moved": q, "qd_moved": qd, "qd_change": change}
+        return self._carried(now | self._computed(self.step.stopped, now | h | moved))
+
+    def stages(self, now: Mapping[str, Sequence[str]], u: Sequence[Any], keep: str = "") -> list[str]:
+        """The mean rates of q and qd over a step: a loop over one text of accelerations, which carries the
+        stage's state, the sums of rates for stages after the next, and the sums for the end.
+
+        A sum begins with -0, to which a product is added without any rounding. The states of the stages are
+        left in memory at `keep`, if given.
+        """
+        f, body, method, n = self.f, self.body, self.step.method, self.n
+        stages, far = len(method.c), farthest(method.a)
+        begin = [*now["q"], *now["qd"]]
+        none = [body.constant(-0.0)] * (2 * n)
+        with f.repeat(0, *self.vectors([*begin, *none * far])) as turn:
+            s, *carried = turn.now
+            at, *sums = (list(carried[k * 2 * n :][: 2 * n]) for k in range(far + 1))
+            if keep:
+                body.keep(f.at(keep, s, self.target.scalar, 2 * n * self.target.lanes), list(at))
+            rates = [*at[n:], *self._accelerations(at[:n], at[n:], now, u)]
+            total = self._added(s, method.b, rates, sums[-1])
+            reached = []
+            for d in range(1, far + 1):
+                column = [method.a[r + d][r] if r + d < stages else None for r in range(stages)]
+                reached.append(self._added(s, column, rates, sums[d - 1] if d < far else none))
+            following = [body.fma(self.h, x, y) for x, y in zip(reached[0], begin, strict=True)]
+            after = f.op("add", s, 1)
+            made = [*following, *(x for some in reached[1:] for x in some), *total]
+            turn.again(after, *self.vectors(made), where=f.compared("slt", after, stages))
+        return total
+
+    def _added(
+        self, s: Value, weights: Sequence[float | None], rates: Sequence[str], sums: Sequence[str]
+    ) -> list[str]:
+        """Sums with the rates of a stage times its weight; None is the weight of what nobody asks for."""
+        weight = self.body.spread(self.by_stage(s, weights))
+        return [self.body.fma(weight, rate, total) for rate, total in zip(rates, sums, strict=True)]
+
+    def by_stage(self, s: Value, numbers: Sequence[float | None]) -> Value:
+        """The number of a stage, by comparing with where it changes."""
+        scalar = self.target.scalar
+        known = [x for x in numbers if x is not None]
+        last, *others = reversed([*known, *known[-1:] * (len(numbers) - len(known))])
+        made = Value(number(last, scalar), scalar)
+        for k, x in zip(range(len(others), 0, -1), others, strict=True):
+            if x != last:
+                made = self.f.chosen(self.f.compared("slt", s, k), Value(number(x, scalar), scalar), made)
+            last = x
+        return made
+
+    def _accelerations(
+        self, q: Sequence[str], qd: Sequence[str], now: Mapping[str, Sequence[str]], u: Sequence[Any]
+    ) -> list[str]:
+        function, body = self.step.accelerations, self.body
+        named = {"q": q, "qd": qd, "u": u, **{name: now[name] for name in HELD}}
+        values = dict(self.known)
+        for x, name in zip(function.region.inputs, function.names, strict=True):
+            if name not in self.columns:
+                values[x.node] = entry_of(named, name)
+        results = list(function.region.results)
+        places = order(function.region.graph, results) if self.target.is_gpu else None
+        compute(body, function.region.graph, results, values, places)
+        return [result(body, e, values) for e in results]
+
+    def _computed(self, traced: Traced, named: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
+        """The results of a part of the step, from values by name."""
+        body, graph = self.body, traced.graph
+        values: dict[int, Any] = {}
+        for place in graph.needed(traced.results):
+            if (leaf := graph.leaves.get(place)) is None:
+                continue
+            values[place] = self.columns[leaf] if leaf in self.columns else entry_of(named, leaf)
+        compute(body, graph, traced.results, values)
+        return {name: [result(body, e, values) for e in some] for name, some in traced.results.items()}
+
+    def _record(self, state: Sequence[str], place: Value | int) -> None:
+        """Positions and velocities to their places in the rows of the record."""
+        f, n = self.f, self.n
+        row, moved = f.op("mul", self.records, n), f.op("mul", f.op("add", 0, place), n)
+        for name, some in (("out_q", state[:n]), ("out_qd", state[n : 2 * n])):
+            self.scattered(name, some, row, moved)
+
+    def scattered(self, name: str, values: Sequence[str], row: Value, moved: Value | None = None) -> None:
+        """Numbers to each row, the way back from `gathered`."""
+        f, body, scalar, size = self.f, self.body, self.target.scalar, len(values)
+        place = f.op("mul", self.at, row)
+        to = f.at(self.given[name], place if moved is None else f.op("add", place, moved), scalar)
+        if not isinstance(self.some, Value):
+            store_columns(body, to, list(values))
+            return
+        store_columns(body, "%lanes.row", list(values))
+        with f.loop(0, self.some) as lane:
+            there = f.at(to, f.op("mul", lane, row), scalar)
+            f.call("copied", there, f.at("%lanes.row", lane, scalar, size), size, size)
+
+    def vectors(self, values: Sequence[str]) -> list[Value]:
+        """Values with their type."""
+        return [Value(x, self.target.vector) for x in values]
+
+
+def entry_of(named: Mapping[str, Sequence[Any]], leaf: str) -> Any:
+    """A value by the name of its leaf, such as q[2]."""
+    name, _, index = leaf.partition("[")
+    return named[name][int(index[:-1])]
+
+
+def farthest(a: Sequence[Sequence[float]]) -> int:
+    """How many stages later a rate is asked for last."""
+    return max((r - s for r, row in enumerate(a) for s, x in enumerate(row) if x), default=1)

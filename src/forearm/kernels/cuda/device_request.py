@@ -1,0 +1,83 @@
+"""From a request to PTX: traced, the shape of its launch chosen, written as LLVM's text, translated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from forearm.codegen.program import Argument
+from forearm.kernels.compile_request import is_long, loop, traced_of
+from forearm.kernels.compiled import CompileRequest, TracedRequest
+from forearm.kernels.cuda.device_compiled import ENTRY
+from forearm.kernels.cuda.ptx import assembly
+from forearm.kernels.cuda.text import DEVICE_TARGETS, Launch, device_module, kernel_text, row_kernel_text
+from forearm.symbols.counts import Counts
+from forearm.symbols.ordering import order
+
+# By measurement on an H200, see docs/performance.md: rows of vectors go straight to their threads, 64 in a
+# block; matrices go through shared memory, by as many threads as these bytes suffice for.
+STRAIGHT = 64
+STAGED = ((128, 32 << 10), (64, 48 << 10), (32, 48 << 10))
+MOST_ORDERED = 20_000  # operations: more spill whatever their order, and to order them takes longer than LLVM
+CALLED = "rows"  # the function that a kernel calls for each row
+
+
+def made(
+    request: CompileRequest | TracedRequest, each: bool, fast: bool = False
+) -> tuple[dict[str, Any], str]:
+    """What must be known about a kernel, and its PTX."""
+    target = replace(DEVICE_TARGETS[request.dtype], is_fast=fast)
+    if isinstance(request, CompileRequest) and is_long(request):
+        text, inputs, outputs, counts = loop(CALLED, request, target, False)
+        launch = Launch(STRAIGHT)
+        arrays = {a.name: a.size for a in (*inputs, *outputs)}
+        texts = [text, row_kernel_text(ENTRY, CALLED, arrays, target, launch.threads)]
+    else:
+        traced, parameters = traced_of(request)
+        offline = (Argument("parameters", (len(parameters),), ""),) if parameters else ()
+        rows = (*traced.inputs, *(offline if each else ()))
+        counts = traced.graph.counts(traced.results)
+        few = sum(vars(counts).values()) < MOST_ORDERED
+        places = order(traced.graph, traced.results) if few else None
+        launch = launch_for(rows, traced.outputs, target.size, places)
+        texts = [kernel_text(ENTRY, traced, target, launch, parameters, each)]
+        inputs, outputs = (*traced.inputs, *offline), traced.outputs
+    return about(request, inputs, outputs, counts, launch, each), assembly(device_module(texts, target))
+
+
+def launch_for(
+    inputs: Sequence[Argument], outputs: Sequence[Argument], size: int, places: Sequence[int] | None
+) -> Launch:
+    """The shape of a launch: how many threads, and how their rows come and go."""
+    if any(len(a.shape) > 1 for a in outputs):
+        for threads, most in STAGED:
+            launch = Launch(threads, True, places)
+            if launch.shared(inputs, outputs, size) <= most:
+                return launch
+    return Launch(STRAIGHT, False, places)
+
+
+def about(
+    request: CompileRequest | TracedRequest,
+    inputs: Sequence[Argument],
+    outputs: Sequence[Argument],
+    counts: Counts,
+    launch: Launch,
+    each: bool,
+) -> dict[str, Any]:
+    """What must be known about a kernel."""
+    size = DEVICE_TARGETS[request.dtype].size
+    rows = inputs if each else [a for a in inputs if a.name != "parameters"]
+    return {
+        "arm": "" if request.arm is None else request.arm.name,
+        "functions": request.functions,
+        "dtype": request.dtype,
+        "part": "cuda each" if each else "cuda",
+        "inputs": [(a.name, a.shape) for a in inputs],
+        "outputs": [(a.name, a.shape) for a in outputs],
+        "counts": vars(counts),
+        "arguments": len(inputs) + len(outputs),
+        "threads": launch.threads,
+        "shared": launch.shared(rows, outputs, size),
+    }

@@ -1,0 +1,214 @@
+"""Rollouts on a GPU: one thread runs one arm from its start to its end."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from forearm.errors import InputError
+from forearm.kernels.arrays import apart, copied, results_for
+from forearm.kernels.batch_rollout import Rollout, RolloutOwner, arrays_of, pair_of, request_of
+from forearm.kernels.cuda.array_libraries import library_of
+from forearm.kernels.cuda.device_arrays import DeviceArray, check_device, check_numbers, is_across
+from forearm.kernels.cuda.device_compiled import ENTRY, LoadedKernel, kept_or_assembled
+from forearm.kernels.cuda.device_parameters import device_values
+from forearm.kernels.cuda.dispatch import check_on_host, in_order, owned, ready, results_beside, seen_as
+from forearm.kernels.cuda.driver import driver
+from forearm.kernels.cuda.unknown_arrays import INTERFACE
+from forearm.kernels.dispatch import Call, refuse
+from forearm.kernels.load_or_compile import About
+from forearm.kernels.rollout_arguments import (
+    RolloutPlan,
+    Shape,
+    batch_of,
+    check_driving,
+    state_stride,
+    strides_of,
+)
+from forearm.kernels.rollout_request import RolloutRequest
+from forearm.kernels.traced_controller import TracedController, as_controller
+
+THREADS = 64  # in a block, by measurement on an H200
+AT_ONCE = 1 << 30  # bytes of arrays of the host that go to the device together
+MOST_KEPT = 32  # rollouts of a process
+
+
+def simulate(
+    owner: RolloutOwner,
+    states: tuple[ArrayLike, ArrayLike],
+    plan: RolloutPlan,
+    driving: Mapping[str, Any],
+    call: Call,
+    index: int,
+) -> Rollout:
+    """Where arms go, as `Kernel.simulate` says; `index` is the device for arrays of the host's."""
+    if call.threads is not None:
+        raise InputError("threads: a GPU shares arms among its own; leave it out.")
+    what = check_driving(driving)
+    controller = as_controller(driving[what]) if what == "controller" else None
+    drive = driving[what]
+    if controller is not None:
+        what = "controller, reference"
+        drive = np.empty(0) if controller.reference is None else controller.reference
+    run = _Run(owner, plan, what, controller)
+    out = pair_of(call.out)
+    if any(library_of(x) for x in (*states, drive)):
+        return run.beside(states, drive, replace(call, out=out))
+    check_on_host(call)
+    return run.there_and_back(states, drive, replace(call, out=out), index)
+
+
+class _Run:
+    """A rollout that was asked for; `what` drives the arms."""
+
+    def __init__(
+        self, owner: RolloutOwner, plan: RolloutPlan, what: str, controller: TracedController | None
+    ) -> None:
+        self.owner, self.plan, self.what, self.controller = owner, plan, what, controller
+        self.dtype, self.n = np.dtype(owner.dtype), owner.arm.n
+
+    def beside(self, states: tuple[Any, Any], drive: Any, call: Call) -> Rollout:
+        """Arrays on a device; the results lie beside them."""
+        owner, plan, n, dtype, first = self.owner, self.plan, self.n, self.dtype, "q0"
+        with ExitStack() as lent:
+            if library_of(states[0]) is None:
+                raise InputError(
+                    f"q0: expected an array on a device, as others are, got {type(states[0]).__name__} in "
+                    "the host's memory."
+                )
+            lead = seen_as(lent, first, states[0], library_of(states[0]), 0)
+            stream = lead.library.stream(lead.device) if lead.stream is None else lead.stream
+
+            def taken(name: str, value: Any) -> DeviceArray:
+                library = library_of(value)
+                if library is None:
+                    host = np.ascontiguousarray(value, dtype)
+                    host = np.full(n, host) if host.ndim == 0 else host
+                    return owned(lent, name, lead.library.sent(host, lead.device, stream), stream)
+                array = seen_as(lent, name, value, library, stream)
+                check_numbers(name, array, dtype)
+                check_device(name, array, first, lead)
+                return ready(lent, name, array, array.shape, dtype.name, lead, stream)
+
+            q0, qd0 = taken("q0", states[0]), taken("qd0", states[1])
+            u = taken(self.what, np.zeros(n) if drive is None else drive)
+            batch = batch_of(
+                owner.arm, {"q0": q0.shape, "qd0": qd0.shape}, [(self.what, u.shape, 3), *_rows(call)]
+            )
+            arrays = [q0, qd0, u]
+            if owner.parameters:
+                made = device_values(call.parameters, owner.parameters, batch, dtype, first, lead, stream)
+                arrays.append(owned(lent, "parameters", made, stream))
+            else:
+                refuse(call.parameters)
+                arrays.append(u._replace(shape=(0,)))
+            shape = plan.result(batch, n)
+            asked = results_beside(lent, call.out, [shape] * 2, dtype, first, lead, stream)
+            results = [
+                owned(lent, "out", lead.library.empty(shape, dtype.name, lead.device, stream), stream)
+                if any(is_across(a, b) for b in arrays)
+                else a
+                for a in asked
+            ]
+            used = [*arrays, *results, *asked]
+            with in_order(used, lead.device, stream):
+                self.launched(batch, arrays, results, lead.device, stream)
+                for to, source in zip(asked, results, strict=True):
+                    if source is not to:
+                        to.library.assign(to, source, stream)
+            if any(a.library.is_awaited for a in used):
+                driver().device(lead.device).synchronize_stream(stream)
+        return Rollout(*(a.value for a in asked))
+
+    def there_and_back(self, states: tuple[Any, Any], drive: Any, call: Call, index: int) -> Rollout:
+        """Arrays of the host's, some arms at a time."""
+        owner, plan, n, device = self.owner, self.plan, self.n, driver().device(index)
+        given = arrays_of(owner, states, plan, (self.what, drive), self.controller, call.parameters)
+        asked = results_for([plan.result(given.batch, n)] * 2, call.out, self.dtype)
+        inputs = [given.q0, given.qd0, given.drive, given.parameters]
+        results = [apart(array, inputs) for array in asked]
+        count = given.batch[0] if given.batch else 1
+        by_arm = [len(a) == count and a.ndim == axes for a, axes in zip(inputs, (2, 2, 3, 2), strict=True)]
+        by_arm[2] = by_arm[2] or (given.drive.ndim == 2 and given.drive_strides[0] > 0)
+        row = sum(a.nbytes for a, own in zip(inputs, by_arm, strict=True) if own) + 2 * results[0].nbytes
+        piece = max(1, AT_ONCE * count // max(1, row))
+        for start in range(0, count, piece):
+            part = slice(start, start + piece)
+            some = [a[part] if own else a for a, own in zip(inputs, by_arm, strict=True)]
+            outs = [r[part] if given.batch else r for r in results]
+            sent = [_seen(INTERFACE.sent(np.ascontiguousarray(a), index, 0)) for a in some]
+            made = [_seen(INTERFACE.empty(r.shape, self.dtype.name, index, 0)) for r in outs]
+            self.launched((len(outs[0]),) if given.batch else (), sent, made, index, 0)
+            for to, source in zip(outs, made, strict=True):
+                device.copy_out(to.ctypes.data, source.address, to.nbytes)
+            device.synchronize_stream(0)
+        return Rollout(*copied(results, asked))
+
+    def launched(
+        self,
+        batch: Shape,
+        arrays: Sequence[DeviceArray],
+        results: Sequence[DeviceArray],
+        index: int,
+        stream: int,
+    ) -> None:
+        """The kernel on arrays of a device."""
+        plan, (q0, qd0, u, parameters) = self.plan, arrays
+        what = "controller" if self.controller is not None else self.what
+        width = u.shape[-1] if self.controller is not None else self.n
+        row, step = strides_of(self.what, u.shape, width, batch, plan.steps)
+        request = request_of(self.owner, plan.method, what, self.controller, width)
+        drives, period = (u.address, parameters.address, 0), 1
+        strides = row, step, state_stride(parameters.shape), 0, 0
+        if self.controller is not None:
+            drives, period = (0, parameters.address, u.address), self.controller.period
+            strides = 0, 0, strides[2], row, step
+        numbers = plan.steps, plan.record, period, state_stride(q0.shape), state_stride(qd0.shape), *strides
+        code = "<f4x" if self.dtype.itemsize == 4 else "<d"
+        (h,) = struct.unpack("<Q", struct.pack(code, plan.h))
+        places = q0.address, qd0.address, *drives, *(a.address for a in results)
+        loaded_rollout(request, index).call(stream, (*places, *numbers, h), batch[0] if batch else 1)
+
+
+def _rows(call: Call) -> list[tuple[str, Shape, int]]:
+    """Of open parameters that may differ from arm to arm."""
+    given = call.parameters
+    if isinstance(given, Mapping):
+        return [(f"parameters, {name}", tuple(np.shape(value)), 1) for name, value in given.items()]
+    return [] if given is None else [("parameters", tuple(np.shape(given)), 2)]
+
+
+def _seen(value: Any) -> DeviceArray:
+    return INTERFACE.seen("", value, 0)
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def loaded_rollout(request: RolloutRequest, index: int) -> LoadedKernel:
+    """The code of a request on a device, from memory, from the cache, or made now."""
+
+    def make() -> tuple[About, str]:
+        from forearm.kernels.batch_rollout_ir import rollout_arguments, rollout_kernel_text
+        from forearm.kernels.cuda.ptx import assembly
+        from forearm.kernels.cuda.text import DEVICE_TARGETS, device_module
+
+        target = DEVICE_TARGETS[request.dtype]
+        about = {
+            "arm": request.arm.name,
+            "functions": [request.function],
+            "dtype": request.dtype,
+            "part": "cuda",
+            "arguments": len(rollout_arguments(target)) - 1,
+            "threads": THREADS,
+            "shared": 0,
+        }
+        text = rollout_kernel_text(ENTRY, request.program(), target, THREADS)
+        return about, assembly(device_module([text], target))
+
+    return kept_or_assembled((request.key, "cuda"), make, driver().device(index))[1]

@@ -1,0 +1,231 @@
+"""The functions of CUDA's driver library by ctypes, and its errors in words.
+
+Nothing is loaded at import. A process that was forked from one that uses the driver is told so: CUDA does not
+work there.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint, c_void_p
+from typing import Any
+
+from forearm.errors import ForearmError, OutOfMemory
+
+ELSEWHERE = "Everything else in forearm works on the CPU: fa.compile(arm)."
+LIBRARIES = ("nvcuda.dll",) if sys.platform == "win32" else ("libcuda.so.1", "libcuda.so")
+# CUresult
+OUT_OF_MEMORY, STUB, NONE_THERE, MISMATCH, NO_COMPATIBILITY = 2, 34, 100, 803, 804
+CAPTURING = range(900, 910)
+
+_PLACE = c_void_p  # of anything that is written to: ctypes takes byref(...) and addresses for it
+SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "cuInit": (c_uint,),
+    "cuDriverGetVersion": (_PLACE,),
+    "cuGetErrorName": (c_int, POINTER(c_char_p)),
+    "cuGetErrorString": (c_int, POINTER(c_char_p)),
+    "cuDeviceGetCount": (_PLACE,),
+    "cuDeviceGet": (_PLACE, c_int),
+    "cuDeviceGetName": (_PLACE, c_int, c_int),
+    "cuDeviceGetAttribute": (_PLACE, c_int, c_int),
+    "cuDeviceTotalMem_v2": (_PLACE, c_int),
+    "cuDevicePrimaryCtxRetain": (_PLACE, c_int),
+    "cuCtxGetCurrent": (_PLACE,),
+    "cuCtxPushCurrent_v2": (c_void_p,),
+    "cuCtxPopCurrent_v2": (_PLACE,),
+    "cuCtxSynchronize": (),
+    "cuLinkCreate_v2": (c_uint, _PLACE, _PLACE, _PLACE),
+    "cuLinkAddData_v2": (c_void_p, c_int, c_char_p, c_size_t, c_char_p, c_uint, _PLACE, _PLACE),
+    "cuLinkComplete": (c_void_p, _PLACE, _PLACE),
+    "cuLinkDestroy": (c_void_p,),
+    "cuModuleLoadData": (_PLACE, c_char_p),
+    "cuModuleGetFunction": (_PLACE, c_void_p, c_char_p),
+    "cuFuncGetAttribute": (_PLACE, c_int, c_void_p),
+    "cuFuncSetAttribute": (c_void_p, c_int, c_int),
+    "cuLaunchKernel": (c_void_p, *[c_uint] * 7, c_void_p, c_void_p, c_void_p),
+    "cuMemGetInfo_v2": (_PLACE, _PLACE),
+    "cuMemAlloc_v2": (_PLACE, c_size_t),
+    "cuMemFree_v2": (c_void_p,),
+    "cuMemAllocAsync": (_PLACE, c_size_t, c_void_p),
+    "cuMemFreeAsync": (c_void_p, c_void_p),
+    "cuMemHostAlloc": (_PLACE, c_size_t, c_uint),
+    "cuMemFreeHost": (c_void_p,),
+    "cuMemcpyHtoDAsync_v2": (c_void_p, c_void_p, c_size_t, c_void_p),
+    "cuMemcpyDtoHAsync_v2": (c_void_p, c_void_p, c_size_t, c_void_p),
+    "cuMemcpyDtoDAsync_v2": (c_void_p, c_void_p, c_size_t, c_void_p),
+    "cuStreamCreate": (_PLACE, c_uint),
+    "cuStreamDestroy_v2": (c_void_p,),
+    "cuStreamSynchronize": (c_void_p,),
+    "cuStreamWaitEvent": (c_void_p, c_void_p, c_uint),
+    "cuStreamIsCapturing": (c_void_p, _PLACE),
+    "cuEventCreate": (_PLACE, c_uint),
+    "cuEventDestroy_v2": (c_void_p,),
+    "cuEventRecord": (c_void_p, c_void_p),
+    "cuEventSynchronize": (c_void_p,),
+    "cuEventElapsedTime": (_PLACE, c_void_p, c_void_p),
+    "cuPointerGetAttribute": (_PLACE, c_int, c_void_p),
+}
+
+
+class NoDevice(ForearmError):
+    """There is no GPU to compute with: what is missing."""
+
+
+class DriverError(ForearmError):
+    """CUDA's driver refused something, or failed."""
+
+    code = 0  # its CUresult
+
+
+class OutOfDeviceMemory(DriverError, OutOfMemory):
+    """No memory left on the device, or no more that can be pinned on the host."""
+
+
+class _DriverUse:
+    """Whether this process has initialised the driver, or was forked from one that had, which `flag` says to
+    machine code.
+    """
+
+    def __init__(self) -> None:
+        self.is_used, self.flag = False, ctypes.c_int64(0)
+
+    @property
+    def is_forked(self) -> bool:
+        """Whether it was forked."""
+        return bool(self.flag.value)
+
+    @is_forked.setter
+    def is_forked(self, value: bool) -> None:
+        self.flag.value = value
+
+
+process = _DriverUse()
+
+
+def check_process() -> None:
+    """Raise in a process that was forked from one that uses the driver."""
+    if process.is_forked:
+        raise DriverError(
+            "cuda: this process was forked from one that had used the GPU, and CUDA does not work after a "
+            "fork. Start processes by 'spawn' or 'forkserver' (multiprocessing.set_start_method), or use the "
+            "GPU only in the children."
+        )
+
+
+def _in_child() -> None:
+    process.is_forked |= process.is_used
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
+
+
+def load_library() -> Any:
+    """The driver's library of this system."""
+    for name in LIBRARIES:
+        try:
+            return ctypes.CDLL(name)  # calls let other threads of Python run
+        except OSError:
+            continue
+    raise NoDevice(
+        f"cuda: found no driver of an NVIDIA GPU ({LIBRARIES[0]}); install NVIDIA's driver, or in a "
+        f"container make it visible (docker run --gpus all). {ELSEWHERE}"
+    )
+
+
+class DriverApi:
+    """The functions of a library, by their names in it."""
+
+    def __init__(self, library: Any) -> None:
+        self.library = library
+        self._found: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        """A function as it is: it returns a CUresult."""
+        found = self._found.get(name)
+        if found is None:
+            try:
+                found = getattr(self.library, name)
+            except AttributeError:
+                raise NoDevice(
+                    f"cuda: this driver has no {name} and is too old; install a newer driver of NVIDIA's. "
+                    f"{ELSEWHERE}"
+                ) from None
+            found.argtypes, found.restype = SIGNATURES[name], c_int
+            self._found[name] = found
+        return found
+
+    def __contains__(self, name: str) -> bool:
+        return hasattr(self.library, name)
+
+    def address(self, name: str) -> int:
+        """Where a function lies, for machine code that calls it."""
+        return ctypes.cast(self[name], c_void_p).value or 0
+
+    def __call__(self, what: str, name: str, *arguments: Any) -> None:
+        """Call a function; `what` that is for, where it fails."""
+        check_process()
+        code = self[name](*arguments)
+        if code:
+            raise self.error(code, what, name)
+
+    def number(self, what: str, name: str, *arguments: Any, kind: Any = c_int) -> int:
+        """The number or handle that a function writes to its first argument."""
+        made = kind()
+        self(what, name, ctypes.byref(made), *arguments)
+        return int(made.value or 0)
+
+    def quietly(self, name: str, *arguments: Any) -> None:
+        """Give something back: at the end of its life, whatever has become of the driver."""
+        if not process.is_forked:
+            self[name](*arguments)
+
+    def words(self, code: int) -> str:
+        """A CUresult by its name, and what the driver says of it."""
+        texts = []
+        for name in ("cuGetErrorName", "cuGetErrorString"):
+            text = c_char_p()
+            self[name](code, ctypes.byref(text))
+            texts.append((text.value or b"").decode("utf-8", "replace"))
+        return f"{texts[0]}: {texts[1]}" if texts[0] else f"CUresult {code}"
+
+    def error(self, code: int, what: str, name: str) -> DriverError:
+        """What to raise for a result."""
+        kind = OutOfDeviceMemory if code == OUT_OF_MEMORY else DriverError
+        text = f"cuda, {what}: {name} failed with {self.words(code)}."
+        if code == OUT_OF_MEMORY:
+            text += " Give fewer states at once, or free memory (other arrays, other processes)."
+        elif code in CAPTURING:
+            text += (
+                " A stream was being captured: call the function once before, so that nothing is left to "
+                "load or to allocate."
+            )
+        elif code >= 700:
+            text += " The context of this process may be lost: restart the process."
+        error = kind(text)
+        error.code = code
+        return error
+
+
+# Why there is no device, by the result of cuInit.
+WHY = {
+    NONE_THERE: "found NVIDIA's driver, but no GPU; look at nvidia-smi and CUDA_VISIBLE_DEVICES.",
+    STUB: "found a stub of the driver's library instead of the driver; install NVIDIA's driver.",
+    MISMATCH: "the driver's library and the system's driver have different versions; restart the machine.",
+    NO_COMPATIBILITY: "the driver's compatibility library does not support this GPU; take it out of the path "
+    "of libraries (LD_LIBRARY_PATH).",
+}
+
+
+def initialised(library: Any) -> DriverApi:
+    """The functions of a library, ready to use."""
+    check_process()
+    api = DriverApi(library)
+    code = api["cuInit"](0)
+    if code:
+        why = WHY.get(code) or f"the driver could not start ({api.words(code)}); look at nvidia-smi."
+        raise NoDevice(f"cuda: {why} {ELSEWHERE}")
+    process.is_used = True
+    return api

@@ -1,0 +1,159 @@
+"""The short way of a call: arrays of one library that need no more than their addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from math import prod
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.kernels.compiled import Slot
+from forearm.kernels.cuda.array_libraries import library_of
+from forearm.kernels.cuda.driver import Launcher
+
+Shape = tuple[int, ...]
+MOST_PLANS = 64  # kept; a program that never asks for the same number twice needs none
+
+
+class OnDevice(Protocol):
+    """A function compiled for devices; `parameters` are its last input, where some were left open.
+
+    It must let others set attributes: `short_call` is kept with it.
+    """
+
+    @property
+    def arm(self) -> Arm | None:
+        """Of which arm."""
+
+    @property
+    def dtype(self) -> str:
+        """Of all its arrays."""
+
+    @property
+    def inputs(self) -> tuple[Slot, ...]:
+        """What goes in."""
+
+    @property
+    def outputs(self) -> tuple[Slot, ...]:
+        """What comes out."""
+
+    def launcher(self, index: int, each: bool = False) -> Launcher:
+        """What launches it on a device; `each` with parameters of its own for each state."""
+
+
+class _Plan(NamedTuple):
+    """What is known for arrays of a shape: bytes of each array, and where outputs begin among them."""
+
+    states: int
+    inputs: list[Shape]
+    outputs: list[Shape]
+    shapes: list[Shape]  # of all
+    sizes: list[int]
+
+    def is_apart(self, addresses: Sequence[int]) -> bool:
+        """Whether no output shares memory with an input, unless it has its place and shape."""
+        first, shapes, sizes = len(self.inputs), self.shapes, self.sizes
+        for k in range(first, len(sizes)):
+            start = addresses[k]
+            end = start + sizes[k]
+            for j in range(first):
+                other = addresses[j]
+                if other < end and start < other + sizes[j] and (start != other or shapes[j] != shapes[k]):
+                    return False
+        return True
+
+
+class ShortCall:
+    """What is known of a function from earlier calls: a plan for each shape, a launcher for each device."""
+
+    def __init__(self, function: OnDevice) -> None:
+        self.dtype = function.dtype
+        self.slots = function.inputs, function.outputs
+        self.launchers: dict[int, Launcher] = {}
+        self.plans: dict[Shape, _Plan | None] = {}
+
+    def plan(self, shape: Shape) -> _Plan | None:
+        """For states in an array of this shape; None if there can be none."""
+        try:
+            return self.plans[shape]
+        except KeyError:
+            pass
+        if len(self.plans) > MOST_PLANS:
+            self.plans.clear()
+        made = None
+        if len(shape) in (1, 2) and 0 not in shape:
+            batch = tuple(shape[:-1])
+            inputs, outputs = ([(*batch, *slot.shape) for slot in slots] for slots in self.slots)
+            size = np.dtype(self.dtype).itemsize
+            shapes = inputs + outputs
+            sizes = [size * prod(s) for s in shapes]
+            # The long way for single numbers: PyTorch calls one contiguous that is still to be negated.
+            if min(sizes[: len(inputs)]) > size:
+                made = _Plan(batch[0] if batch else 1, inputs, outputs, shapes, sizes)
+        self.plans[tuple(shape)] = made
+        return made
+
+    def launcher(self, function: OnDevice, device: int) -> Launcher:
+        """Of a device, made when it is first asked for."""
+        return self.launchers.setdefault(device, function.launcher(device))
+
+
+def at_once(function: OnDevice, given: tuple[Any, ...], out: Sequence[Any] | None) -> list[Any] | None:
+    """The results where all arrays are ready as they are; None: look at them."""
+    first = given[0]
+    library = library_of(first)
+    if library is None:
+        return None
+    try:
+        known: ShortCall = function.short_call  # type: ignore[attr-defined]
+    except AttributeError:
+        known = function.short_call = ShortCall(function)  # type: ignore[attr-defined]
+    try:
+        plan = known.plan(first.shape)
+    except (AttributeError, TypeError):  # of something that is no array
+        return None
+    if plan is None or len(given) != len(plan.inputs):
+        return None
+    if out is None:
+        found = library.addresses(given, plan.inputs, known.dtype)
+        if found is None:
+            return None
+        device, addresses = found
+        stream = library.stream(device)
+        out = [library.empty(shape, known.dtype, device, stream) for shape in plan.outputs]
+        places = library.addresses(out, plan.outputs, known.dtype)
+        if places is None:
+            return None
+        addresses += places[1]
+    else:
+        if len(out) != len(plan.outputs):
+            return None
+        found = library.addresses((*given, *out), plan.shapes, known.dtype)
+        if found is None or not plan.is_apart(found[1]):
+            return None
+        device, addresses = found
+        stream = library.stream(device)
+    launch = known.launchers.get(device) or known.launcher(function, device)
+    launch(stream, addresses, plan.states)
+    return list(out)
+
+
+def direct_method(function: OnDevice, ordinary: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of a kernel for which arrays that need no more than their addresses go the short way."""
+    is_one = len(function.outputs) == 1
+
+    @wraps(ordinary)
+    def method(*given: Any, **options: Any) -> Any:
+        made = None
+        if given and not options:
+            made = at_once(function, given, None)
+        elif given and is_one and len(options) == 1 and options.get("out") is not None:
+            made = at_once(function, given, (options["out"],))
+        if made is None:
+            return ordinary(*given, **options)
+        return made[0] if is_one else tuple(made)
+
+    return method

@@ -1,0 +1,162 @@
+"""NumPy in, NumPy out: states go to the device and results come back in pieces, by way of pinned memory.
+
+Each piece is one worker's: it fills its pinned memory, has it copied, computed and copied back on a stream of
+its own, and empties it. Some of them at once overlap all of that.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from math import prod
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from forearm.errors import OutOfMemory
+from forearm.kernels.arrays import Array, DType, apart, as_numbers, as_states, copied, results_for
+from forearm.kernels.cuda.driver import Device, Launcher, driver
+from forearm.kernels.cuda.short_call import OnDevice
+from forearm.kernels.dispatch import Call, parameter_values
+
+AT_ONCE = 8 << 20  # bytes of a piece, in and out
+WORKERS = 8  # more copy no faster
+ALIGNED = 256  # bytes at which arrays on the device begin
+
+
+class Workbench:
+    """Pinned memory, memory of a device and a stream: what a piece needs."""
+
+    def __init__(self, device: Device, size: int) -> None:
+        self.size = size
+        self.stream = device.stream()
+        self.pinned = device.pinned(size)
+        self.memory = device.allocated(size, None)
+
+
+# What is kept for later calls, by device: at most WORKERS of them, each of AT_ONCE bytes.
+_kept: WeakKeyDictionary[Device, deque[Workbench]] = WeakKeyDictionary()
+
+
+@contextmanager
+def _workbenches(device: Device, size: int, count: int) -> Iterator[list[Workbench]]:
+    """As many as there is memory for, one at least; kept if all went well."""
+    kept = _kept.setdefault(device, deque(maxlen=WORKERS))
+    made: list[Workbench] = []
+    while len(made) < count:
+        try:
+            if size > AT_ONCE:
+                raise IndexError
+            made.append(kept.pop())
+            continue
+        except IndexError:
+            pass
+        try:
+            made.append(Workbench(device, max(size, AT_ONCE)))
+        except OutOfMemory:
+            if not made:
+                raise
+            break
+    yield made
+    kept.extend(bench for bench in made if bench.size == AT_ONCE)
+
+
+def run(function: OnDevice, given: tuple[Any, ...], call: Call, index: int = 0) -> list[Array]:
+    """The results, in the order of the function's outputs, computed on a device."""
+    dtype = np.dtype(function.dtype)
+    slots = function.inputs[: len(given)]
+    looked_at = [as_numbers(slot.name, value, None) for slot, value in zip(slots, given, strict=True)]
+    states = as_states(function.arm, slots, looked_at, None)
+    batch = states[0].shape[:-1]
+    shared: list[Array] = []
+    if call.own:
+        values = parameter_values(call.parameters, call.own, batch, dtype)
+        (states if values.ndim == 2 else shared).append(values)
+    asked = results_for([(*batch, *slot.shape) for slot in function.outputs], call.out, dtype)
+    results = asked if call.out is None else [apart(array, looked_at) for array in asked]
+    launch = function.launcher(index, bool(call.own) and not shared)
+    if not batch:
+        rows = _Rows([s[None] for s in states], shared, [r[None] for r in results], dtype)
+    else:
+        rows = _Rows(states, shared, results, dtype)
+    rows.computed(driver().device(index), launch)
+    return copied(results, asked)
+
+
+class _Rows:
+    """Rows of states and results, and where each array lies in the memory of a piece."""
+
+    def __init__(
+        self, states: Sequence[Array], shared: Sequence[Array], results: Sequence[Array], dtype: DType
+    ) -> None:
+        self.states, self.shared, self.results, self.dtype = states, shared, results, dtype
+        self.count = len(states[0])
+        self.row_bytes = dtype.itemsize * sum(prod(a.shape[1:]) for a in (*states, *results))
+        self.fixed = sum(_rounded(a.nbytes) for a in shared) + ALIGNED * (len(states) + len(results))
+        self.at_once = max(1, min(self.count, (AT_ONCE - self.fixed) // self.row_bytes))
+
+    def computed(self, device: Device, launch: Launcher) -> None:
+        """All of them, piece by piece."""
+        pieces = deque(range(0, self.count, self.at_once))
+        workers = min(len(pieces), WORKERS, _processors())
+        failed = threading.Event()
+
+        def work(bench: Workbench) -> None:
+            while not failed.is_set():
+                try:
+                    start = pieces.popleft()
+                except IndexError:
+                    return
+                try:
+                    self._piece(device, bench, launch, slice(start, min(start + self.at_once, self.count)))
+                except BaseException:
+                    failed.set()
+                    raise
+
+        if not pieces:
+            return
+        with _workbenches(device, self.fixed + self.at_once * self.row_bytes, workers) as benches:
+            if len(benches) == 1:
+                work(benches[0])
+                return
+            with ThreadPoolExecutor(len(benches), "forearm-cuda") as pool:
+                try:
+                    for done in [pool.submit(work, bench) for bench in benches]:
+                        done.result()
+                except BaseException:  # an interrupt too
+                    failed.set()
+                    raise
+
+    def _piece(self, device: Device, bench: Workbench, launch: Launcher, rows: slice) -> None:
+        count, at = rows.stop - rows.start, 0
+        places, addresses = [], []
+        sources = [*(a[rows] for a in self.states), *self.shared]
+        for array in (*sources, *(a[rows] for a in self.results)):
+            size = array.size * self.dtype.itemsize
+            places.append(bench.pinned.array[at : at + size].view(self.dtype).reshape(array.shape))
+            addresses.append(bench.memory.address + at)
+            at += _rounded(size)
+        for place, array in zip(places, sources, strict=False):
+            np.copyto(place, array)
+        first = len(sources)
+        inside = addresses[first] - bench.memory.address  # where what goes in ends
+        stream = bench.stream.handle
+        device.copy_in(bench.memory.address, bench.pinned.address, inside, stream)
+        launch(stream, addresses, count)
+        device.copy_out(bench.pinned.address + inside, addresses[first], at - inside, stream)
+        bench.stream.synchronize()
+        for place, array in zip(places[first:], self.results, strict=True):
+            np.copyto(array[rows], place)
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _rounded(size: int) -> int:
+    return -(-size // ALIGNED) * ALIGNED

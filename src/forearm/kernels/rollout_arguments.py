@@ -1,0 +1,114 @@
+"""What a rollout is called with, by shapes alone: how many arms there are, and how far apart the numbers of
+two arms and of two steps lie. Arrays of every kind, wherever they are, go through the same checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from forearm.arm.arm import Arm
+from forearm.drives.motor import constants_of
+from forearm.dynamics.explicit_methods import TABLEAUS
+from forearm.errors import InputError
+from forearm.values import check_choice, check_number, check_whole
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class RolloutPlan:
+    """A run, checked: so many steps of h seconds by a method, every `record`-th kept (0: the end alone)."""
+
+    steps: int
+    h: float
+    method: str
+    record: int
+
+    @property
+    def records(self) -> int:
+        """How many states are kept of each arm."""
+        return self.steps // self.record + 1 if self.record else 1
+
+    def result(self, batch: Shape, n: int) -> Shape:
+        """The shape of q, and of qd."""
+        return (*batch, *((self.records,) if self.record else ()), n)
+
+
+def plan_of(steps: int, step: float, method: str, record: int | None) -> RolloutPlan:
+    """The run that a caller asks for."""
+    return RolloutPlan(
+        check_whole(steps, "simulate, steps", 0),
+        check_number(step, "simulate, step", above=0.0),
+        check_choice(method, TABLEAUS, "simulate, method"),
+        0 if record is None else check_whole(record, "simulate, record", 1),
+    )
+
+
+def check_driving(given: Mapping[str, object]) -> str:
+    """Which of torque, voltage and controller drives, at most one of them given; nothing is zero torque.
+
+    Motors with inductance have currents of their own, which fixed steps do not follow.
+    """
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) > 1:
+        raise InputError(
+            f"simulate: expected one of torque, voltage and controller, got {' and '.join(named)}."
+        )
+    return named[0] if named else "torque"
+
+
+def check_motors(arm: Arm) -> None:
+    """Refuse voltages for motors that are not known, or whose currents are states of their own."""
+    if constants_of(arm).inductance.any():
+        raise InputError(
+            f"simulate: voltages are taken without inductance only, and motors of {arm.name!r} have some. "
+            "Take fa.simulate with method 'dp45' or 'radau', or forearm.simulation.without_inductance(arm)."
+        )
+
+
+def batch_of(arm: Arm, states: Mapping[str, Shape], others: Sequence[tuple[str, Shape, int]]) -> Shape:
+    """() for one arm, (B,) for many: of states (n,) or (B, n), and of others that have a row per arm, with
+    the number of axes that they have then.
+    """
+    n, found = arm.n, {}
+    for name, shape in states.items():
+        if len(shape) not in (1, 2) or shape[-1] != n:
+            raise InputError(
+                f"{name}: {arm.name!r} has {n} joints, expected shape ({n},) or (B, {n}), got {shape}."
+            )
+        if len(shape) == 2:
+            found[name] = shape[0]
+    found |= {name: shape[0] for name, shape, axes in others if len(shape) == axes}
+    sizes = {size for size in found.values() if size != 1}
+    if len(sizes) > 1:
+        listed = ", ".join(f"{size} of {name}" for name, size in found.items())
+        raise InputError(f"simulate: expected the same number of arms everywhere, got {listed}.")
+    return (sizes.pop(),) if sizes else (1,) if found else ()
+
+
+def strides_of(name: str, shape: Shape, size: int, batch: Shape, steps: int) -> tuple[int, int]:
+    """How many numbers lie between two arms, and between two steps, of what drives them: (size,) or
+    (B, size) held, (steps, size) or (B, steps, size) by step, 1 in the place of what all share.
+    """
+    count = batch[0] if batch else 1
+    if shape == (size,):
+        return 0, 0
+    if len(shape) == 3 and shape[0] in (1, count) and shape[1] in (1, steps) and shape[2] == size:
+        return (shape[1] * size if shape[0] > 1 else 0), (size if shape[1] > 1 else 0)
+    if len(shape) == 2 and shape[1] == size:
+        by_arm, by_step = bool(batch) and shape[0] == count, shape[0] == steps
+        if by_arm and by_step and count > 1:
+            raise InputError(
+                f"{name}: {shape} may be one row per arm or one per step, as there are {count} of both; give "
+                f"({count}, 1, {size}) or (1, {steps}, {size})."
+            )
+        if by_arm or by_step:
+            return (size if by_arm else 0), (0 if by_arm else size)
+    many = f", ({count}, {size}) or ({count}, {steps}, {size})" if batch else ""
+    raise InputError(f"{name}: expected shape ({size},) held, ({steps}, {size}) by step{many}, got {shape}.")
+
+
+def state_stride(shape: Shape) -> int:
+    """How many numbers lie between the states of two arms."""
+    return shape[-1] if len(shape) == 2 and shape[0] > 1 else 0

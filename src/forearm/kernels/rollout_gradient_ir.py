@@ -1,0 +1,202 @@
+"""The gradient of a rollout as LLVM's text: from the last step to the first, each with its stages computed
+again from states that were kept, and the stages backwards by the traced reverse of accelerations.
+
+With stages Q_s = q + h sum a_sr V_r, V_s = qd + h sum a_sr A_r, A_s = f(Q_s, V_s, u) and weights x, y on q
+and qd at the end of a step, from the last stage to the first:
+
+    A_s' = h (b_s y + sum a_rs V_r'), Q_s' = A_s'^T f_q, V_s' = h (b_s x + sum a_rs Q_r') + A_s'^T f_qd
+
+where r are later stages; x grows by the sum of Q_s', y by that of V_s', and u has the sum of A_s'^T f_u.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from forearm.codegen.differentiated import GRADIENT, PARAMETERS
+from forearm.kernels.batch_rollout_ir import RolloutProgram, RolloutRows, farthest
+from forearm.kernels.ir import compute, leaves_of, module_text, result
+from forearm.kernels.llvm import IRFunction, Value
+from forearm.kernels.rollout_request import ROLLOUT_GRADIENT
+from forearm.kernels.vectors import Body, Target
+
+# What the function is given, in this order. States are kept every `every` steps, `records` of each row;
+# `scratch` has room for the states of so many steps of each row. Weights are of the end alone, or of every
+# record where by_record is 1; gradients of inputs are summed over steps, or by step where by_step is 1.
+ARRAYS = (
+    *("states_q", "states_qd", "u", "parameters", "weights_q", "weights_qd", "scratch"),
+    *("out_q0", "out_qd0", "out_u", "out_parameters"),
+)
+COUNTS = ("count", "steps", "every", "records")
+STRIDES = ("u_row", "u_step", "p_row", "by_record", "by_step")
+
+
+def gradient_arguments(target: Target) -> dict[str, str]:
+    """The arguments of the function, by name, with their types; `h` is the length of a step, s."""
+    return dict.fromkeys(ARRAYS, "ptr") | dict.fromkeys((*COUNTS, *STRIDES), "i64") | {"h": target.scalar}
+
+
+def rollout_gradient_text(program: RolloutProgram, target: Target) -> str:
+    """The module for a CPU: `void rollout_gradient(...)` with `gradient_arguments`."""
+    f = IRFunction(ROLLOUT_GRADIENT, gradient_arguments(target))
+    given = dict(zip(gradient_arguments(target), f.arguments, strict=True))
+    rows = GradientRows(program, Body(target, f=f), given)
+    with f.loop(0, given["count"], target.lanes) as at:
+        rows.write(at)
+    f.ret()
+    return module_text([f.text()], target)
+
+
+class GradientRows:
+    """The code of as many rows as the target has lanes; for arms whose joints friction cannot hold."""
+
+    def __init__(self, program: RolloutProgram, body: Body, given: dict[str, Value]) -> None:
+        self.program, self.step, self.body, self.given = program, program.step, body, given
+        self.f, self.n, self.lanes = body.f, program.step.n, body.target.lanes
+        self.open = len(program.parameters)
+        self.rows = RolloutRows(program, body, given, max(2 * self.n, self.open))
+        body.space("%lanes.stages", len(self.step.method.c) * 2 * self.n * self.lanes)
+        if self.open:
+            body.space("%lanes.parameters", self.open * self.lanes)
+
+    def write(self, at: Value) -> None:
+        """All of it."""
+        f, body, rows, given, n = self.f, self.body, self.rows, self.given, self.n
+        rows.begin(at)
+        reverse = self.step.reversed_accelerations
+        self.known = rows.offline(reverse.graph, reverse.results)
+        if self.open:
+            body.keep("%lanes.parameters", [body.constant(0.0)] * self.open)
+        none = rows.vectors([body.constant(0.0)] * (3 * n))  # of q, qd and u
+        with f.unless(f.compared("ne", given["by_record"], 0)) as begun:
+            last = rows.vectors(self._weights(None))
+        start = [f.phi(begun, x, y) for x, y in zip(none, last, strict=False)]
+        with f.repeat(f.op("sub", given["records"], 1), *start, *none[2 * n :]) as turn:
+            r, *carried = turn.now
+            carried = self._segment(r, carried)
+            with f.when(f.compared("ne", given["by_record"], 0)) as done:
+                there = f.op("mul", r, n)
+                added = [body.op("fadd", x, y) for x, y in zip(carried, self._weights(there), strict=False)]
+            both = zip(carried, rows.vectors(added), strict=False)
+            weighed = [f.phi(done, x, y) for x, y in both]
+            carried = [*weighed, *carried[2 * n :]]
+            turn.again(f.op("sub", r, 1), *carried, where=f.compared("sgt", r, 0))
+        whole = f.op("add", 0, n)
+        rows.scattered("out_q0", carried[:n], whole)
+        rows.scattered("out_qd0", carried[n : 2 * n], whole)
+        with f.unless(f.compared("ne", given["by_step"], 0)):
+            rows.scattered("out_u", carried[2 * n :], whole)
+        if self.open:
+            made = body.vectors("%lanes.parameters", self.open)
+            rows.scattered("out_parameters", made, f.op("add", 0, self.open))
+
+    def _weights(self, moved: Value | None) -> list[str]:
+        """Those of q and qd: at the end, or of the record that lies so far behind the first."""
+        f, rows, n = self.f, self.rows, self.n
+        row = f.op("mul", self.given["records"], n) if moved is not None else f.op("add", 0, n)
+        return [x for name in ("weights_q", "weights_qd") for x in rows.gathered(name, n, row, moved)]
+
+    def _segment(self, r: Value, carried: Sequence[Value]) -> list[Value]:
+        """Weights and gradients before the steps behind a record, from those after them."""
+        f, rows, given, n = self.f, self.rows, self.given, self.n
+        first = f.op("mul", r, given["every"])
+        left = f.op("sub", given["steps"], first)
+        count = f.chosen(f.compared("slt", left, given["every"]), left, given["every"])
+        with f.when(f.compared("sgt", count, 0)) as end:
+            row, there = f.op("mul", given["records"], n), f.op("mul", r, n)
+            state = [x for name in ("states_q", "states_qd") for x in rows.gathered(name, n, row, there)]
+            self._keep(0, state)
+            with f.when(f.compared("sgt", count, 1)), f.repeat(1, *rows.vectors(state)) as turn:
+                i, *now = turn.now
+                made = self._stepped(now, self._inputs(f.op("sub", f.op("add", first, i), 1)))
+                self._keep(i, made)
+                after = f.op("add", i, 1)
+                turn.again(after, *rows.vectors(made), where=f.compared("slt", after, count))
+            with f.repeat(f.op("sub", count, 1), *carried) as turn:
+                i, *later = turn.now
+                k = f.op("add", first, i)
+                earlier = self._reversed(i, k, later)
+                turn.again(f.op("sub", i, 1), *earlier, where=f.compared("sgt", i, 0))
+        return [f.phi(end, x, y) for x, y in zip(carried, earlier, strict=True)]
+
+    def _keep(self, i: Value | int, state: Sequence[str]) -> None:
+        """A state to its place in the scratch memory."""
+        f, size = self.f, 2 * self.n
+        row = f.op("mul", self.given["every"], size)
+        self.rows.scattered("scratch", state, row, f.op("mul", f.op("add", 0, i), size))
+
+    def _inputs(self, k: Value) -> list[str]:
+        moved = self.f.op("mul", k, self.given["u_step"])
+        return self.rows.gathered("u", self.n, self.given["u_row"], moved)
+
+    def _named(self, state: Sequence[str]) -> dict[str, Sequence[str]]:
+        body, n = self.body, self.n
+        still = {"friction_sign": [body.constant(0.0)] * n, "is_free": [body.constant(1.0)] * n}
+        return {"q": state[:n], "qd": state[n:], **still}
+
+    def _stepped(self, state: Sequence[str], u: Sequence[str]) -> list[str]:
+        rates = self.rows.stages(self._named(state), u)
+        return [self.body.fma(self.rows.h, x, y) for x, y in zip(rates, state, strict=True)]
+
+    def _reversed(self, i: Value, k: Value, carried: Sequence[Value]) -> list[Value]:
+        """One step backwards: its stages computed again, then gone through from the last to the first."""
+        f, body, rows, n, method = self.f, self.body, self.rows, self.n, self.step.method
+        size, stages, far = 2 * n, len(method.c), farthest(method.a)
+        row = f.op("mul", self.given["every"], size)
+        state = rows.gathered("scratch", size, row, f.op("mul", i, size))
+        u = self._inputs(k)
+        rows.stages(self._named(state), u, keep="%lanes.stages")
+        later = list(carried[:size])
+        none = [body.constant(0.0)] * size
+        begin = rows.vectors([*none * far, *none, *none[:n]])  # of later stages, sums of these, and of u
+        with f.repeat(stages - 1, *begin) as turn:
+            s, *rest = turn.now
+            before = [rest[d * size :][:size] for d in range(far)]
+            sums, driven = rest[far * size :][:size], rest[(far + 1) * size :]
+            wanted = self._wanted(s, later, before)
+            slopes = self._slopes(s, u, wanted[n:])
+            rate = [body.op("fadd", x, y) for x, y in zip(wanted[:n], slopes["qd"], strict=True)]
+            own = [*slopes["q"], *rate]
+            moved = [*own, *(x for some in before[:-1] for x in some)]
+            sums = rows.vectors([body.op("fadd", x, y) for x, y in zip(sums, own, strict=True)])
+            driven = rows.vectors([body.op("fadd", x, y) for x, y in zip(driven, slopes["u"], strict=True)])
+            made = [*rows.vectors(moved), *sums, *driven]
+            turn.again(f.op("sub", s, 1), *made, where=f.compared("sgt", s, 0))
+        with f.when(f.compared("ne", self.given["by_step"], 0)):
+            whole = f.op("mul", self.given["steps"], n)
+            rows.scattered("out_u", driven, whole, f.op("mul", k, n))
+        both = zip(carried, [*sums, *driven], strict=True)
+        return rows.vectors([body.op("fadd", x, y) for x, y in both])
+
+    def _wanted(self, s: Value, later: Sequence[Value], before: Sequence[Sequence[Value]]) -> list[str]:
+        """h (b_s x + sum a_rs Q_r') and h (b_s y + sum a_rs V_r'), `before` being Q', V' of later stages."""
+        body, rows, method = self.body, self.rows, self.step.method
+        stages = len(method.c)
+        weight = body.spread(rows.by_stage(s, method.b))
+        total = [body.op("fmul", weight, x) for x in later]
+        for d, some in enumerate(before, start=1):
+            column = [method.a[r + d][r] if r + d < stages else 0.0 for r in range(stages)]
+            weight = body.spread(rows.by_stage(s, column))
+            total = [body.fma(weight, x, y) for x, y in zip(some, total, strict=True)]
+        return [body.op("fmul", rows.h, x) for x in total]
+
+    def _slopes(self, s: Value, u: Sequence[str], weights: Sequence[str]) -> dict[str, list[str]]:
+        """g^T J of the accelerations at a stage; that of open parameters is added up in memory."""
+        f, body, n = self.f, self.body, self.n
+        traced = self.step.reversed_accelerations
+        there = f.at("%lanes.stages", s, body.target.scalar, 2 * n * self.lanes)
+        state = body.vectors(there, 2 * n)
+        named = {"q": state[:n], "qd": state[n:], "u": u, "qdd_weight": weights}
+        values = dict(self.known)
+        for name, some in named.items():
+            values |= zip(leaves_of(traced.graph, [f"{name}[{j}]" for j in range(n)]), some, strict=True)
+        compute(body, traced.graph, traced.results, values)
+        made = {
+            name.removesuffix(f"_{GRADIENT}"): [result(body, e, values) for e in some]
+            for name, some in traced.results.items()
+        }
+        if self.open:
+            sums = body.vectors("%lanes.parameters", self.open)
+            added = [body.op("fadd", x, y) for x, y in zip(sums, made.pop(PARAMETERS), strict=True)]
+            body.keep("%lanes.parameters", added)
+        return made

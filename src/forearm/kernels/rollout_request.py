@@ -1,0 +1,117 @@
+"""Rollouts as machine code: what is to be compiled, and its code from the cache or made now."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache, partial
+from typing import TYPE_CHECKING
+
+from forearm.arm.arm import Arm
+from forearm.kernels.compiled import Native
+from forearm.kernels.elf import Loaded
+from forearm.kernels.load_or_compile import About, kept_or_made
+from forearm.kernels.native import function_of
+
+if TYPE_CHECKING:
+    from forearm.codegen.functions import Traced
+    from forearm.kernels.batch_rollout_ir import RolloutProgram
+
+# The functions' names in their objects, and how many arrays and whole numbers they are given; the length of
+# a step comes last.
+ROLLOUT, ROLLOUT_GRADIENT = "batch_rollout", "rollout_gradient"
+ARGUMENTS = {ROLLOUT: (7, 11), ROLLOUT_GRADIENT: (11, 9)}
+MOST_KEPT = 32  # rollouts of a process
+
+
+@dataclass(frozen=True)
+class RolloutRequest:
+    """What is compiled: an arm driven by torques or voltages under a method, and the law of its controller,
+    which is known by the digest of what it computes.
+    """
+
+    arm: Arm
+    dtype: str
+    parameters: tuple[str, ...]
+    cpu: str
+    method: str
+    voltage: bool
+    function: str = ROLLOUT
+    digest: str = ""
+    law: Traced | None = field(default=None, compare=False)
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """All that decides what the code computes."""
+        chosen = self.parameters, self.method, self.voltage, self.function, self.digest
+        return "batch rollouts", self.arm, self.dtype, *chosen
+
+    def program(self) -> RolloutProgram:
+        """It, traced."""
+        from forearm.codegen.rollout_step import RolloutStep
+        from forearm.codegen.simulation_step import TracedPlant
+        from forearm.dynamics.explicit_methods import explicit_method
+        from forearm.kernels.batch_rollout_ir import RolloutProgram
+        from forearm.reduction.symbolic import chosen_parameters
+
+        chosen = chosen_parameters(self.arm, self.parameters)
+        plant = TracedPlant(self.arm, self.voltage, chosen, self.dtype == "float32")
+        return RolloutProgram(RolloutStep(plant, explicit_method(self.method)), self.law)
+
+
+class CompiledRollout:
+    """The machine code of a request, in parts: "single" for one arm, "batch" for many in the lanes."""
+
+    def __init__(self, request: RolloutRequest) -> None:
+        self.request = request
+        self._parts: dict[str, Native] = {}
+        self.operations = 1  # of one step
+
+    @cached_property
+    def _program(self) -> RolloutProgram:
+        return self.request.program()
+
+    def part(self, name: str) -> Native:
+        """From memory, from the cache, or made now."""
+        return self._parts.get(name) or self._found(name)
+
+    def _found(self, part: str) -> Native:
+        request = self.request
+
+        def make() -> tuple[About, bytes]:
+            from forearm.kernels.batch_rollout_ir import batch_rollout_text
+            from forearm.kernels.llvm import stack_of
+            from forearm.kernels.native import host, object_code
+            from forearm.kernels.rollout_gradient_ir import rollout_gradient_text
+
+            program = self._program
+            target = host(request.dtype, 1 if part == "single" else None, request.cpu)
+            write = batch_rollout_text if request.function == ROLLOUT else rollout_gradient_text
+            text = write(program, target)
+            about = {
+                "arm": request.arm.name,
+                "functions": [request.function],
+                "dtype": request.dtype,
+                "part": part,
+                "stack": stack_of(text),
+                "operations": program.operations,
+            }
+            return about, object_code(text, request.cpu)
+
+        def place(about: About, memory: Loaded) -> Native:
+            number = ctypes.c_double if request.dtype == "float64" else ctypes.c_float
+            pointers, whole = ARGUMENTS[request.function]
+            kinds = [ctypes.c_void_p] * pointers + [ctypes.c_int64] * whole + [number]
+            call = function_of(memory, request.function, *kinds)
+            self.operations = int(about["operations"])
+            native = Native(call, memory.addresses[request.function], stack=int(about["stack"]))
+            return self._parts.setdefault(part, native)
+
+        known = partial(self._parts.get, part)
+        return kept_or_made((request.key, part), [request.function], make, place, known, request.cpu)
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def rollout_of(request: RolloutRequest) -> CompiledRollout:
+    """The code of a request, kept while the process lives."""
+    return CompiledRollout(request)

@@ -1,0 +1,181 @@
+"""Controllers inside rollouts: a law over symbols, traced once and compiled together with the arm."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError, shorten
+from forearm.kernels.cache_key import told
+from forearm.values import check_choice, check_whole
+
+if TYPE_CHECKING:
+    from forearm.codegen.functions import Traced
+    from forearm.codegen.tracing import Tracing
+
+OUTPUTS = ("torque", "voltage")
+TAKEN = "(t, q, qd), and if it takes more of (t, q, qd, reference, model, state)"
+
+
+@dataclass(frozen=True, eq=False)
+class TracedController:
+    """A control law inside a rollout: torques or voltages (n,) from the time, the state and a row of numbers.
+
+    The law is called once, with symbols, and what it computes becomes part of the machine code: it may use
+    arithmetic, NumPy's functions such as np.sin on arrays of symbols, and the functions of
+    `forearm.symbols.scalars` (`choose`, `sign`, `minimum`, ...) in the place of `if`. Numbers that it refers
+    to are constants of the code; what changes from call to call belongs into the `reference`.
+
+    Args:
+        law: function of (t, q, qd), and if it takes more of (t, q, qd, reference, model, state): t in s, q
+            and qd (n,), reference (m,) and state arrays of symbols; `model` is the arm's `SymbolicModel`. It
+            gives (n,), or a pair of that and the next state.
+        reference: numbers that the law reads, (m,), (B, m) for each arm, (steps, m) for each step, or
+            (B, steps, m); None: none.
+        period: steps between two answers, which are held.
+        output: "torque" or "voltage", what the law answers.
+        arm: the arm that the law believes in; None: the arm itself.
+        state: how many numbers the law keeps between two answers, all 0 at the start.
+    """
+
+    law: Callable[..., Sequence[Any]]
+    reference: ArrayLike | None = None
+    period: int = 1
+    output: str = "torque"
+    arm: Arm | None = None
+    state: int = 0
+    _traced: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        if not callable(self.law):
+            raise InputError(f"controller, law: expected a function of {TAKEN}, got {shorten(self.law)}.")
+        check_choice(self.output, OUTPUTS, "controller, output")
+        check_whole(self.period, "controller, period", 1)
+        check_whole(self.state, "controller, state", 0)
+
+    def traced(self, arm: Arm, size: int) -> tuple[Traced, str]:
+        """The law on the graph for an arm and a reference of this size, and the digest of what it computes;
+        traced when it is first asked for.
+        """
+        key = arm, size
+        if key not in self._traced:
+            self._traced[key] = _trace(self, arm, size)
+        made: tuple[Traced, str] = self._traced[key]
+        return made
+
+
+class SymbolicModel:
+    """What a law may ask of the arm that it believes in, over the symbols that it was given, (n,) each."""
+
+    def __init__(self, tracing: Tracing) -> None:
+        self.tracing = tracing
+
+    def inverse_dynamics(self, q: Any, qd: Any, qdd: Any) -> Any:
+        """Torques (n,) of a motion, drives included."""
+        return _array(self._at(q).inverse(list(qd), list(qdd)))
+
+    def gravity(self, q: Any) -> Any:
+        """Torques (n,) that hold the arm still."""
+        return _array(self._at(q).inverse(None, None))
+
+    def inertia_matrix(self, q: Any) -> Any:
+        """M (n, n), rotors included."""
+        return self._at(q).inertia_matrix()
+
+    def forward_kinematics(self, q: Any) -> Any:
+        """The hand in the base frame, (4, 4)."""
+        return self._at(q).hand_pose()
+
+    def jacobian(self, q: Any) -> Any:
+        """J at the hand's origin, (6, n)."""
+        return self._at(q).hand_jacobian()
+
+    def _at(self, q: Any) -> Tracing:
+        self.tracing.q = list(q)
+        return self.tracing
+
+
+def as_controller(given: object) -> TracedController:
+    """A controller, or a law alone."""
+    if isinstance(given, TracedController):
+        return given
+    if not callable(given):
+        raise InputError(
+            f"simulate, controller: expected a function of {TAKEN} or a TracedController, got "
+            f"{shorten(given)}."
+        )
+    return TracedController(given)
+
+
+def _trace(controller: TracedController, arm: Arm, size: int) -> tuple[Traced, str]:
+    from forearm.codegen.functions import Traced
+    from forearm.codegen.program import Argument
+    from forearm.codegen.tracing import Tracing
+    from forearm.symbols import refined
+    from forearm.symbols.content import content
+
+    n, tracing = arm.n, Tracing(controller.arm or arm, {})
+    graph, sizes = tracing.graph, {"t": 1, "q": n, "qd": n, "reference": size, "state": controller.state}
+    t, reference, state = (
+        _array([graph.input(f"{name}[{k}]") for k in range(sizes[name])])
+        for name in ("t", "reference", "state")
+    )
+    given = t[0], _array(tracing.q), _array(tracing.qd), reference, SymbolicModel(tracing), state
+    answer = controller.law(*given[: _count(controller.law)])
+    if controller.state:
+        if not isinstance(answer, tuple) or len(answer) != 2:
+            raise InputError(
+                f"controller, law: with state={controller.state} expected a pair, what drives the arm and "
+                f"the next state, got {shorten(answer)}."
+            )
+        made = {"u": _answer(answer[0], n), "state_next": _answer(answer[1], controller.state)}
+    else:
+        made = {"u": _answer(answer, n)}
+    graph, results = refined(graph, made)
+    inputs = tuple(Argument(name, (k,), "") for name, k in sizes.items())
+    outputs = tuple(Argument(name, (len(some),), "") for name, some in results.items())
+    told_of = told(
+        [content(graph, {name: list(some) for name, some in results.items()}), list(sizes.items())]
+    )
+    return Traced(graph, results, inputs, outputs), hashlib.sha256(repr(told_of).encode()).hexdigest()
+
+
+def _answer(given: Any, n: int) -> Any:
+    """What a law answered, n symbols or numbers."""
+    from forearm.symbols import Expr
+
+    try:
+        made = list(given)
+    except TypeError:
+        made = []
+    if len(made) != n or not all(isinstance(x, Expr | int | float | np.number) for x in made):
+        raise InputError(f"controller, law: expected {n} symbols or numbers, got {shorten(given)}.")
+    return _array([x if isinstance(x, Expr) else float(x) for x in made])
+
+
+def _count(law: Callable[..., Any]) -> int:
+    """How many arguments a law takes, 3 to 6."""
+    try:
+        signature = inspect.signature(law)
+    except (TypeError, ValueError):
+        return 3
+    for count in (6, 5, 4, 3):
+        try:
+            signature.bind(*range(count))
+        except TypeError:
+            continue
+        return count
+    raise InputError(f"controller, law: expected a function of {TAKEN}; this one takes {signature}.")
+
+
+def _array(values: Sequence[Any]) -> Any:
+    made = np.empty(len(values), dtype=object)
+    made[:] = values
+    return made

@@ -1,0 +1,178 @@
+"""NumPy in and out by way of the fake device, whose work waits until somebody waits for it: pieces come back
+whole, in their order, whatever is short.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from kernels.cuda.fake_driver import FakeLibrary, using
+from kernels.cuda.fake_function import FakeFunction, expected
+
+from forearm.errors import InputError, OutOfMemory
+from forearm.kernels.cuda import transfers
+from forearm.kernels.cuda.dispatch import run
+from forearm.kernels.cuda.driver import DriverError, driver
+from forearm.kernels.dispatch import Call
+
+NONE = Call({})
+random = np.random.default_rng(5)
+X, Y = random.normal(size=(2, 1000, 3))
+PIECE = 20_000  # bytes, some 120 states
+
+
+@pytest.fixture(params=[True, False], ids=["late", "at-once"])
+def fake(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeLibrary]:
+    library = FakeLibrary(devices=2, is_lazy=request.param)
+    monkeypatch.setattr(transfers, "AT_ONCE", PIECE)
+    monkeypatch.setattr(transfers, "_processors", lambda: 3)
+    with using(library):
+        yield library
+    assert library.faults == []
+
+
+@pytest.fixture
+def function(fake: FakeLibrary) -> FakeFunction:
+    return FakeFunction(fake)
+
+
+def check(results: list[Any], *wanted: Any) -> None:
+    for result, value in zip(results, wanted, strict=True):
+        assert type(result) is np.ndarray
+        assert result.shape == value.shape
+        assert np.array_equal(result, value)
+
+
+@pytest.mark.parametrize("count", [0, 1, 100, 1000])
+def test_numpy_in_gives_numpy_out(fake: FakeLibrary, function: FakeFunction, count: int) -> None:
+    check(run(function, (X[:count], Y[:count]), NONE), *expected(X[:count], Y[:count]))
+    assert sum(states for _, _, states, _ in fake.launches) == count
+    assert len(fake.launches) >= count // 200
+    if count == 1000:
+        assert fake.calls.count("cuStreamCreate") == 3
+
+
+def test_what_is_taken_as_on_the_cpu(function: FakeFunction) -> None:
+    check(run(function, (X[0], Y[0]), NONE), *expected(X[0], Y[0]))
+    check(run(function, (X[0].tolist(), Y[0].tolist()), NONE), *expected(X[0], Y[0]))
+    check(run(function, (X, Y[0]), NONE), *expected(X, np.broadcast_to(Y[0], X.shape)))
+    check(run(function, (X, 2), NONE), *expected(X, np.full(X.shape, 2.0)))
+    whole = np.arange(3000).reshape(1000, 3)
+    check(run(function, (whole, Y), NONE), *expected(whole.astype(float), Y))
+    check(run(function, (X[::-2], Y[::2]), NONE), *expected(X[::-2], Y[::2]))
+
+
+def test_float32_is_converted_piece_by_piece(fake: FakeLibrary) -> None:
+    results = run(FakeFunction(fake, "float32"), (X, Y), NONE)
+    assert results[0].dtype == np.float32
+    check(results, *expected(X.astype("f4"), Y.astype("f4")))
+
+
+def test_results_are_written_where_asked(function: FakeFunction) -> None:
+    out = [np.zeros((1000, 3)), np.zeros((1000, 3, 3))]
+    results = run(function, (X, Y), Call({}, out))
+    assert results[0] is out[0]
+    check(results, *expected(X, Y))
+    with pytest.raises(InputError, match=r"^out: expected a writeable C-contiguous array \(999, 3\)"):
+        run(function, (X[:999], Y[:999]), Call({}, out))
+
+
+@pytest.mark.parametrize("shift", [0, 1])
+def test_in_place_and_across(function: FakeFunction, shift: int) -> None:
+    x = X.copy()
+    out = [x[shift : shift + 999], np.zeros((999, 3, 3))]
+    check(run(function, (x[:999], Y[:999]), Call({}, out)), *expected(X[:999], Y[:999]))
+
+
+OWN = {"gain": 3.0, "offset": -1.0}
+
+
+@pytest.mark.parametrize("rows", [None, 1, 1000])
+def test_open_parameters(fake: FakeLibrary, rows: int | None) -> None:
+    function = FakeFunction(fake, parameters=2)
+    p = None if rows is None else random.normal(size=(2,) if rows == 1 else (rows, 2))
+    wanted = expected(X, Y, [3.0, -1.0] if p is None else p)
+    check(run(function, (X, Y), Call(OWN, None, None, p)), *wanted)
+    assert fake.launches[-1][0] == ("fake_each" if rows == 1000 else "fake_shared")
+    assert len(fake.launches) > 3
+
+
+@pytest.mark.parametrize("bad", [np.ones((4, 3), complex), [["a", "b", "c"]], np.ones((4, 3), bool)])
+def test_what_is_no_number(function: FakeFunction, bad: Any) -> None:
+    with pytest.raises(InputError, match=r"^y: expected an array of real numbers"):
+        run(function, (X[:4], bad), NONE)
+
+
+def test_another_device(fake: FakeLibrary, function: FakeFunction) -> None:
+    check(run(function, (X, Y), NONE, index=1), *expected(X, Y))
+    assert fake.taken(0) == 0
+    assert fake.taken(1) > 0
+
+
+def test_memory_is_kept_and_bounded(fake: FakeLibrary, function: FakeFunction) -> None:
+    for _ in range(3):
+        run(function, (X, Y), NONE)
+    assert fake.taken() <= 3 * PIECE
+    made = fake.calls.count("cuMemHostAlloc")
+    assert made <= 3
+    run(function, (X[:1], Y[:1]), NONE)
+    assert fake.calls.count("cuMemHostAlloc") == made
+
+
+def test_one_state_larger_than_a_piece(
+    fake: FakeLibrary, function: FakeFunction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transfers, "AT_ONCE", 100)
+    check(run(function, (X[:4], Y[:4]), NONE), *expected(X[:4], Y[:4]))
+    assert len(fake.launches) == 4
+    gc.collect()
+    driver().device(0).synchronize()
+    assert fake.blocks == {}
+
+
+def test_many_threads_at_once(function: FakeFunction) -> None:
+    failed: list[object] = []
+
+    def work(k: int) -> None:
+        x = X + k
+        try:
+            for _ in range(3):
+                check(run(function, (x, Y), NONE), *expected(x, Y))
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+
+
+@pytest.mark.parametrize("benches", [0, 1])
+def test_too_little_memory(monkeypatch: pytest.MonkeyPatch, benches: int) -> None:
+    library = FakeLibrary(memory=benches * PIECE + 100)
+    monkeypatch.setattr(transfers, "AT_ONCE", PIECE)
+    monkeypatch.setattr(transfers, "_processors", lambda: 3)
+    with using(library):
+        function = FakeFunction(library)
+        if benches:  # fewer at a time do as well
+            check(run(function, (X, Y), NONE), *expected(X, Y))
+            assert len({stream for _, _, _, stream in library.launches}) == 1
+            return
+        with pytest.raises(OutOfMemory, match=r"20,000 bytes on the device: .*OUT_OF_MEMORY.*fewer states"):
+            run(function, (X, Y), NONE)
+
+
+def test_a_failure_ends_all_and_is_told_once(fake: FakeLibrary, function: FakeFunction) -> None:
+    run(function, (X, Y), NONE)
+    fake.fail["cuLaunchKernel"] = 1
+    with pytest.raises(DriverError, match=r"kernel fake, .* states on device 0: cuLaunchKernel failed"):
+        run(function, (X, Y), NONE)
+    fake.fail.clear()
+    check(run(function, (X, Y), NONE), *expected(X, Y))

@@ -1,0 +1,300 @@
+"""Rollouts of many arms, against single simulations, closed forms, energies, MuJoCo and orders of methods."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import kinetic_energy, posture, potential_energy, random_arm, speed
+from drives.making import loaded_arm
+from numpy.typing import NDArray
+from one_joint import MASS, beam, block
+
+import forearm as fa
+from forearm.dynamics.explicit_methods import TABLEAUS
+from forearm.kernels.batch_rollout_ir import rollout_kernel_text
+from forearm.kernels.cuda.ptx import assembly
+from forearm.kernels.cuda.text import DEVICE_TARGETS, device_module
+from forearm.kernels.rollout_request import RolloutRequest
+
+Floats = NDArray[np.float64]
+H = 2e-3
+METHODS = tuple(TABLEAUS)
+DRY = fa.Friction(coulomb=15.0, viscous=0.2)
+
+
+@cache
+def arm_of(name: str) -> fa.Arm:
+    if name == "puma":
+        return fa.load("puma560")
+    if name == "gears":
+        return loaded_arm("chain", 1, 3)
+    if name == "sticks":
+        return random_arm(5, 3, "modified", drives=False).with_drives(friction=DRY)
+    return random_arm(5, 3, "modified", drives=False)
+
+
+def starts(arm: fa.Arm, count: int) -> tuple[Floats, Floats, Floats]:
+    """States and torques, some joints at rest."""
+    rng = np.random.default_rng(count)
+    q, qd, u = (rng.uniform(-1.0, 1.0, (count, arm.n)) for _ in range(3))
+    qd[::3, 0] = 0.0
+    qd[1] = 0.0
+    return q, qd, 3.0 * u
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", ["rigid", "sticks", "gears"])
+@pytest.mark.sweep
+def test_bits_are_those_of_simulations_one_by_one(name: str, method: str) -> None:
+    arm = arm_of(name)
+    q, qd, u = starts(arm, 5)
+    made = fa.compile(arm).simulate(q, qd, steps=60, step=H, torque=u, method=method, record=20)
+    assert name != "sticks" or (made.qd[:, 1:] == 0.0).any()
+    for k in range(len(q)):
+        sampling = fa.simulation.Sampling(record=20)
+        one = fa.simulate(arm, q[k], qd[k], 60 * H, torque=u[k], method=method, step=H, sampling=sampling)
+        assert np.array_equal(one.q, made.q[k])
+        assert np.array_equal(one.qd, made.qd[k])
+
+
+@pytest.mark.slow
+def test_voltages_drive_motors() -> None:
+    arm = arm_of("puma")
+    q, qd, u = starts(arm, 4)
+    made = fa.compile(arm).simulate(q, qd, steps=40, step=H, voltage=5.0 * u)
+    right = fa.simulate_many(arm, q, qd, 40 * H, voltage=5.0 * u, step=H)
+    assert np.array_equal(made.q, right[0])
+    assert np.array_equal(made.qd, right[1])
+
+
+@pytest.mark.slow
+def test_neither_lanes_nor_threads_nor_records_change_bits() -> None:
+    arm = arm_of("sticks")
+    k, (q, qd, u) = fa.compile(arm), starts(arm, 37)
+    told: dict[str, Any] = {"steps": 23, "step": H}
+    made = k.simulate(q, qd, torque=u, **told)
+    kept = k.simulate(q, qd, torque=u, record=1, threads=3, **told)
+    assert kept.q.shape == (37, 24, arm.n)
+    assert np.array_equal(kept.q[:, -1], made.q)
+    assert np.array_equal(kept.qd[:, 0], qd)
+    some = k.simulate(q, qd, torque=u, record=5, **told)
+    assert np.array_equal(some.qd, kept.qd[:, ::5])
+    for row in (0, 1, 36):
+        one = k.simulate(q[row], qd[row], torque=u[row], **told)
+        assert one.q.shape == (arm.n,)
+        assert np.array_equal(one.q, made.q[row])
+        assert np.array_equal(one.qd, made.qd[row])
+    single = fa.compile(arm, dtype="float32").simulate(q, qd, torque=u, **told)
+    assert single.q.dtype == np.float32
+    assert np.max(np.abs(single.q - made.q)) < 1e-4
+
+
+def test_a_block_that_slides_stops_and_stays() -> None:
+    k = fa.compile(block(friction=fa.Friction(coulomb=2.0)))
+    v, slow = 0.6, 2.0 / MASS  # m/s, and m/s^2 that friction takes
+    pushed = np.array([[0.0], [1.5], [-1.5], [2.5]])  # N, the last one more than friction
+    made = k.simulate([0.0], [v], steps=3000, step=1e-3, torque=pushed[:, None])
+    brake = slow - pushed[:, 0] / MASS
+    assert np.allclose(made.q[:3, 0], v * v / 2.0 / brake[:3], atol=1e-12)
+    assert np.array_equal(made.qd[:3, 0], np.zeros(3))
+    assert np.isclose(made.qd[3, 0], v - 3.0 * brake[3], atol=1e-12)
+
+
+@pytest.mark.parametrize(("method", "order"), [("rk3", 3), ("rk4", 4), ("gill", 4)])
+def test_errors_fall_with_the_order_of_the_method(method: str, order: int) -> None:
+    k = fa.compile(beam(friction=fa.Friction(viscous=0.3)))
+
+    def end(steps: int, method: str) -> float:
+        made = k.simulate([0.4], [1.1], steps=steps, step=1.0 / steps, torque=[2.0], method=method)
+        return float(made.q[0])
+
+    right = end(4000, "rk4")
+    errors = [abs(end(steps, method) - right) for steps in (160, 320, 640)]
+    assert np.allclose(np.log2(np.divide(errors[:-1], errors[1:])), order, atol=0.3)
+
+
+@pytest.mark.slow
+def test_energy_is_kept_where_nothing_drives_or_brakes() -> None:
+    arm = arm_of("rigid")
+    q, qd = posture(arm, 1), speed(arm, 2)
+    losses = []
+    for steps in (100, 200):
+        made = fa.compile(arm).simulate(q, qd, steps=steps, step=0.2 / steps)
+        energies = [kinetic_energy(arm, *x) + potential_energy(arm, x[0]) for x in ((q, qd), tuple(made))]
+        losses.append(abs(energies[1] - energies[0]))
+    moved = abs(potential_energy(arm, made.q) - potential_energy(arm, q))
+    assert losses[0] < 1e-5 * moved
+    assert losses[1] < max(losses[0] / 8.0, 1e-9 * moved)
+
+
+@pytest.mark.slow
+def test_mujoco_takes_the_same_steps() -> None:
+    import mujoco
+
+    arm = fa.load("panda").rigid()
+    model: Any = fa.to_mujoco(arm)
+    model.opt.integrator, model.opt.timestep = mujoco.mjtIntegrator.mjINT_RK4, H
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    q, qd, u = starts(arm, 3)
+    made = fa.compile(arm).simulate(q, qd, steps=100, step=H, torque=u)
+    for k in range(len(q)):
+        data: Any = mujoco.MjData(model)
+        data.qpos[:], data.qvel[:], data.qfrc_applied[:] = q[k], qd[k], u[k]
+        for _ in range(100):
+            mujoco.mj_step(model, data)
+        assert np.max(np.abs(data.qpos - made.q[k])) < 1e-9
+        assert np.max(np.abs(data.qvel - made.qd[k])) < 1e-8
+
+
+def test_inputs_by_step_are_held_over_each() -> None:
+    arm = beam()
+    k = fa.compile(arm)
+    q, qd, _ = starts(arm, 3)
+    u = np.random.default_rng(4).uniform(-2.0, 2.0, (3, 7, 1))
+    made = k.simulate(q, qd, steps=7, step=H, torque=u)
+    now = fa.Rollout(q, qd)
+    for j in range(7):
+        now = k.simulate(*now, steps=1, step=H, torque=u[:, j])
+    assert np.array_equal(made.q, now.q)
+    shared = k.simulate(q, qd, steps=7, step=H, torque=u[0])
+    assert np.array_equal(shared.q[0], made.q[0])
+    assert np.array_equal(shared.q, k.simulate(q, qd, steps=7, step=H, torque=u[:1]).q)
+    many = k.simulate(q[0], qd[0], steps=7, step=H, torque=u)  # many inputs from one state
+    assert np.array_equal(many.q[0], made.q[0])
+    assert many.q.shape == (3, 1)
+    held = k.simulate(q, qd, steps=7, step=H, torque=u[:, :1])
+    assert np.array_equal(held.q, k.simulate(q, qd, steps=7, step=H, torque=u[:, 0]).q)
+    assert np.array_equal(
+        k.simulate(q, qd, steps=7, step=H).q, k.simulate(q, qd, steps=7, step=H, torque=0.0).q
+    )
+
+
+@pytest.mark.slow
+def test_each_arm_may_have_its_own_parameters() -> None:
+    arm = arm_of("sticks")
+    k = fa.compile(arm, parameters=["part2.mass", "joint1.friction"])
+    q, qd, u = starts(arm, 4)
+    values = np.array(list(k.parameters.values())) * np.array([[1.0], [1.2], [0.7], [1.1]])
+    made = k.simulate(q, qd, steps=40, step=H, torque=u, parameters=values)
+    for row, given in enumerate(values):
+        shared = k.simulate(q, qd, steps=40, step=H, torque=u, parameters=given)
+        assert np.array_equal(shared.q[row], made.q[row])
+    named = dict(zip(k.parameters, values[2], strict=True))
+    friction = fa.Friction(
+        coulomb=(named["joint1.friction.coulomb.positive"], named["joint1.friction.coulomb.negative"]),
+        viscous=named["joint1.friction.viscous"],
+    )
+    heavy = arm.replace(
+        links=tuple(
+            replace(link, mass=named["part2.mass"]) if link.name == "part2" else link for link in arm.links
+        )
+    ).with_drives({"joint1": {"friction": friction}})
+    right = fa.compile(heavy).simulate(q[2], qd[2], steps=40, step=H, torque=u[2])
+    assert np.allclose(right.q, made.q[2], rtol=0.0, atol=1e-10)
+    column = k.simulate(q, qd, steps=40, step=H, torque=u, parameters={"part2.mass": values[:, 0]})
+    assert np.array_equal(column.q[0], made.q[0])
+    assert not np.array_equal(column.q[1], k.simulate(q, qd, steps=40, step=H, torque=u).q[1])
+
+
+@pytest.mark.slow
+def test_open_gear_ratios_make_torques_of_voltages() -> None:
+    arm = arm_of("puma")
+    k = fa.compile(arm, parameters=["joint2.motor.gear_ratio"])
+    q, qd, u = starts(arm, 2)
+    N = 0.8 * next(iter(k.parameters.values()))
+    made = k.simulate(q, qd, steps=30, step=H, voltage=4.0 * u, parameters=[N])
+    changed = arm.with_drives({"joint2": {"motor": {"gear_ratio": N}}})
+    right = fa.compile(changed).simulate(q, qd, steps=30, step=H, voltage=4.0 * u)
+    assert np.allclose(made.q, right.q, rtol=0.0, atol=1e-11)
+
+
+def test_what_is_not_known_stays_unknown_and_harms_no_other() -> None:
+    arm = beam(friction=DRY)
+    k = fa.compile(arm)
+    q, qd, u = starts(arm, 9)
+    right = k.simulate(q, qd, steps=20, step=H, torque=u, record=10)
+    spoilt_q, spoilt_u = q.copy(), np.repeat(u[:, None], 20, axis=1)
+    spoilt_q[4], spoilt_u[6, 15] = np.inf, np.nan
+    made = k.simulate(spoilt_q, qd, steps=20, step=H, torque=spoilt_u, record=10)
+    assert np.isnan(made.q[4]).all()
+    assert np.isnan(made.qd[4]).all()
+    assert np.isnan(made.q[6, 2]).all()
+    assert np.array_equal(made.q[6, :2], right.q[6, :2])
+    others = [0, 1, 2, 3, 5, 7, 8]
+    assert np.array_equal(made.q[others], right.q[others])
+
+
+def test_nothing_to_do_and_places_for_results() -> None:
+    arm = beam()
+    k = fa.compile(arm)
+    q, qd, _ = starts(arm, 3)
+    still = k.simulate(q, qd, steps=0, step=H, record=4)
+    assert np.array_equal(still.q, q[:, None])
+    assert np.array_equal(k.simulate(q, qd, steps=0, step=H).qd, qd)
+    none = k.simulate(q[:0], qd[:0], steps=5, step=H, record=2)
+    assert none.q.shape == (0, 3, 1)
+    right = k.simulate(q, qd, steps=5, step=H)
+    out = np.empty((3, 1)), np.empty((3, 1))
+    made = k.simulate(q, qd, steps=5, step=H, out=out)
+    assert made.q is out[0]
+    assert np.array_equal(made.qd, right.qd)
+    places = q.copy(), qd.copy()
+    k.simulate(*places, steps=5, step=H, out=places)  # in their own place
+    assert np.array_equal(places[0], right.q)
+    assert np.array_equal(places[1], right.qd)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (
+            {"q0": np.zeros((3, 2))},
+            r"q0: 'one' has 1 joints, expected shape \(1,\) or \(B, 1\), got \(3, 2\)",
+        ),
+        ({"qd0": np.zeros((4, 1))}, "the same number of arms everywhere, got 3 of q0, 4 of qd0"),
+        ({"torque": np.zeros((2, 1))}, r"torque: expected shape \(1,\) held, \(5, 1\) by step, \(3, 1\) or"),
+        ({"torque": np.zeros((3, 1)), "steps": 3}, r"may be one row per arm or one per step.*\(3, 1, 1\)"),
+        ({"torque": ["a"]}, "torque: expected an array of real numbers"),
+        (
+            {"torque": [0.0], "controller": len},
+            "expected one of torque, voltage and controller, got torque and",
+        ),
+        ({"voltage": [0.0]}, "voltages need torque_constant and resistance of every motor"),
+        ({"controller": 3}, "controller: expected a function of"),
+        ({"controller": lambda t: t}, r"expected a function of \(t, q, qd\).*this one takes \(t\)"),
+        ({"controller": lambda t, q, qd: [t, t]}, "controller, law: expected 1 symbols or numbers"),
+        ({"steps": -1}, "steps: expected a whole number of at least 0, got -1"),
+        ({"step": 0.0}, "simulate, step"),
+        ({"record": 0}, "record: expected a whole number of at least 1, got 0"),
+        ({"method": "rk5"}, "simulate, method: .*rk4"),
+        ({"out": np.empty((3, 1))}, r"out: expected a pair of arrays \(q, qd\)"),
+        ({"out": (np.empty((3, 1)), np.empty(1))}, r"out: expected a writeable C-contiguous array \(3, 1\)"),
+        ({"parameters": [1.0]}, "parameters: none were left open"),
+    ],
+)
+def test_errors_say_what_is_wrong(changed: dict[str, Any], message: str) -> None:
+    given: dict[str, Any] = {"q0": np.zeros((3, 1)), "qd0": np.zeros((3, 1)), "steps": 5, "step": H} | changed
+    with pytest.raises(fa.ForearmError, match=message):
+        fa.compile(beam()).simulate(given.pop("q0"), given.pop("qd0"), **given)
+
+
+def test_motors_with_inductance_are_refused() -> None:
+    motor = fa.Motor(gear_ratio=20.0, torque_constant=0.1, resistance=1.0, inductance=1e-3)
+    with pytest.raises(fa.InputError, match="without inductance only, and motors of 'one' have some"):
+        fa.compile(beam(motor=motor)).simulate([0.0], [0.0], steps=1, step=H, voltage=[1.0])
+
+
+@pytest.mark.slow
+def test_a_plain_arm_is_one_loop_without_calls_on_a_gpu() -> None:
+    for name, calls in (("rigid", False), ("sticks", True)):
+        for dtype, target in DEVICE_TARGETS.items():
+            program = RolloutRequest(arm_of(name), dtype, (), "host", "rk4", False).program()
+            made = assembly(device_module([rollout_kernel_text(program, target, 128)], target))
+            assert ".entry batch_rollout" in made
+            assert ("call.uni" in made) is calls
+            assert (".local" in made) is calls

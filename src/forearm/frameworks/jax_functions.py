@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +10,13 @@ import numpy as np
 
 from forearm.codegen.functions import FUNCTIONS
 from forearm.errors import InputError, NameNotFound, shorten
+from forearm.frameworks.jax_arguments import as_number, parameter_values
 from forearm.kernels.dispatch import refuse
 from forearm.values import check_choice
 
 if TYPE_CHECKING:
     from forearm.frameworks.jax_primitive import DerivedFunction
+    from forearm.kernels.batch_rollout import Rollout
     from forearm.kernels.kernel import Kernel
 
 OLDEST = (0, 7)  # version of JAX that XLA's interface is taken of
@@ -62,6 +64,37 @@ class JaxFunctions:
         for name in names:
             check_choice(name, FUNCTIONS, "fused, function")
         return self._function(tuple(dict.fromkeys(names)), by_name=True)
+
+    def simulate(
+        self,
+        q0: Any,
+        qd0: Any,
+        *,
+        steps: int,
+        step: float,
+        method: str = "rk4",
+        torque: Any = None,
+        voltage: Any = None,
+        record: int | None = None,
+        parameters: Any = None,
+    ) -> Rollout:
+        """Where many arms go, as `Kernel.simulate` takes them there, on CPUs; with a gradient in reverse mode
+        where friction cannot hold a joint.
+
+        Args:
+            q0, qd0: joint coordinates and velocities at the start, (..., n).
+            steps: how many steps are made.
+            step: length of a step, s.
+            method: "rk3", "rk4" or "gill".
+            torque, voltage: N m (N), or V: (..., n) held, or (..., steps, n) held over each step.
+            record: steps between states that are kept, (..., records, n); None: only the last is, (..., n).
+            parameters: values of those left open.
+        """
+        from forearm.frameworks.jax_rollout import simulate
+        from forearm.kernels.rollout_arguments import plan_of
+
+        plan = plan_of(steps, step, method, record)
+        return simulate(self.kernel, (q0, qd0), plan, {"torque": torque, "voltage": voltage}, parameters)
 
     def _function(self, names: tuple[str, ...], by_name: bool = False) -> JaxFunction:
         key = (*names, "by name") if by_name else names
@@ -159,7 +192,7 @@ class JaxFunction:
         function, dtype, leading = self._derived, self.kernel.dtype, dict[str, tuple[int, ...]]()
         rows: list[Any] = []
         for slot, state in zip(function.inputs, states, strict=True):
-            row = self._number(slot.name, state)
+            row = as_number(self.kernel, slot.name, state)
             if row.ndim == 0 and rows:
                 row = jnp.broadcast_to(row, slot.shape)
             if slot.name == "T" and row.shape[-2:] == (4, 4):
@@ -169,7 +202,7 @@ class JaxFunction:
                 raise InputError(f"{slot.name}: {self._expected(slot.shape, slot.name)}, got {row.shape}.")
             leading[slot.name] = row.shape[:start]
             rows.append(row)
-        values = [] if not self.kernel.parameters else [self._values(parameters)]
+        values = [] if not self.kernel.parameters else [parameter_values(self.kernel, parameters)]
         if values and values[0].ndim > 1:
             leading["parameters"] = values[0].shape[:-1]
         elif not values:
@@ -190,52 +223,6 @@ class JaxFunction:
         if self.by_name:
             return dict(zip(self.outputs, made, strict=True))
         return made[0] if len(made) == 1 else tuple(made)
-
-    def _values(self, given: Any) -> Any:
-        """Values of the parameters left open, (P,) or (..., P)."""
-        import jax.numpy as jnp
-
-        own = self.kernel.parameters
-        if given is None:
-            return jnp.asarray(np.array(list(own.values()), dtype=self.kernel.dtype))
-        if isinstance(given, Mapping):
-            for name in given:
-                check_choice(name, own, "parameters left open")
-            columns = [
-                self._number(f"parameters, {name}", given[name]) if name in given else jnp.asarray(value)
-                for name, value in own.items()
-            ]
-            given = jnp.stack(jnp.broadcast_arrays(*columns), axis=-1)
-        values = self._number("parameters", given)
-        if values.ndim == 0 or values.shape[-1] != len(own):
-            raise InputError(
-                f"parameters: {len(own)} were left open; expected shape ({len(own)},), or (..., {len(own)}) "
-                f"with one row per state, got {values.shape}."
-            )
-        return values
-
-    def _number(self, name: str, given: Any) -> Any:
-        """An array of the kernel's dtype; only whole numbers and those of Python are converted."""
-        import jax.numpy as jnp
-
-        array, dtype = jnp.asarray(given), self.kernel.dtype
-        if array.dtype == dtype:
-            return array
-        is_float = jnp.issubdtype(array.dtype, jnp.floating)
-        if not (is_float or jnp.issubdtype(array.dtype, jnp.integer)):
-            raise InputError(f"{name}: expected real numbers, got an array of {array.dtype}.")
-        if dtype == "float64" and jnp.zeros((), dtype=float).dtype != dtype:
-            raise InputError(
-                f"{name}: this kernel computes in float64, and JAX has it switched off, got {array.dtype}; "
-                'jax.config.update("jax_enable_x64", True) before any array is made switches it on, or take '
-                'fa.compile(arm, dtype="float32").'
-            )
-        if is_float and not getattr(array, "weak_type", False):
-            raise InputError(
-                f"{name}: this kernel computes in {dtype}, got an array of {array.dtype}; take "
-                f'{name.split(",")[0]}.astype("{dtype}"), or fa.compile(arm, dtype="{array.dtype}").'
-            )
-        return array.astype(dtype)
 
     def _expected(self, shape: tuple[int, ...], name: str) -> str:
         if name == "T":

@@ -31,6 +31,7 @@ from forearm.kernels.native import object_code
 
 if TYPE_CHECKING:
     from forearm.kernels.kernel import Kernel
+    from forearm.kernels.rollout_request import CompiledRollout
 
 # What is looked up in the header: the version, and where functions are.
 VERSION, NEEDED = ("MAJOR", "MINOR"), ("Error_Create", "Stream_Get", "DeviceOrdinal_Get")
@@ -56,6 +57,21 @@ def cpu_target(function: Compiled, part: str) -> str:
     return _target(function, "cpu", part, handler)
 
 
+def rollout_target(function: CompiledRollout, part: str, of: HandledFunction) -> str:
+    """The same for a rollout, whose handler has its numbers."""
+
+    def handler() -> tuple[Loaded, object]:
+        native = function.part(part)
+        offered, version = interface()
+        memory = handler_in_memory("cpu", of, offered)
+        fill(memory, version, native.address)
+        return memory, native
+
+    request = function.request
+    made_of = (request.key, part, of)
+    return _registered_name(request.function, made_of, request.cpu, "cpu", handler)
+
+
 def cuda_target(kernel: Kernel, functions: Sequence[str], derived: tuple[str, ...], each: bool) -> str:
     """The same on NVIDIA's GPUs: the function is loaded on all that JAX sees."""
     import jax
@@ -76,16 +92,20 @@ def cuda_target(kernel: Kernel, functions: Sequence[str], derived: tuple[str, ..
 
 
 def _target(function: Any, platform: str, part: str, handler: Callable[[], tuple[Loaded, object]]) -> str:
+    request = function.request
+    made_of = (request.key, part, platform, getattr(function, "fast", False))
+    return _registered_name(f"{name_of(request)}_{part}", made_of, request.cpu, platform, handler)
+
+
+def _registered_name(
+    title: str, made_of: object, cpu: str, platform: str, handler: Callable[[], tuple[Loaded, object]]
+) -> str:
     """The name, under which the handler is known from now on; by what the code is made of, so that what JAX
     keeps on disk finds the same function in a later process.
     """
     import jax
 
-    request = function.request
-    key = key_of(
-        *told((request.key, part, platform, getattr(function, "fast", False))), surroundings(request.cpu)
-    )
-    name = f"forearm_{name_of(request)}_{part}_{key[:20]}"
+    name = f"forearm_{title}_{key_of(*told(made_of), surroundings(cpu))[:20]}"
     with _registering:
         if name not in _registered:
             memory, *used = handler()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from forearm.kernels.llvm import IRFunction, Operand, Value, variables
+from forearm.kernels.llvm import IRFunction, Operand, Value, number, variables
 
 # Where fields are, in bytes, with 8-byte pointers.
 FRAME_EXTENSION, FRAME_API, FRAME_CONTEXT = 8, 16, 24
@@ -34,11 +34,18 @@ DEVICES = 64  # at most
 
 @dataclass(frozen=True)
 class HandledFunction:
-    """What a handler must know: the rank of each array for one state, and the dtype of all."""
+    """What a handler must know: the rank of each array for one state, and the dtype of all.
+
+    A function is called with all inputs and outputs, or with those that `arrays` lists by number, None for a
+    null pointer; behind the count of states come `whole` numbers and `real` ones.
+    """
 
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     dtype: str
+    arrays: tuple[int | None, ...] = ()
+    whole: tuple[int, ...] = ()
+    real: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -54,7 +61,12 @@ def cpu_text(handled: HandledFunction, offered: OfferedFunctions) -> str:
     """`XLA_FFI_Error* handler(XLA_FFI_CallFrame*)`: calls `function(arrays..., count)` of the table."""
 
     def run(frame: _Frame, count: Value) -> None:
-        frame.f.call(frame.entry("ptr", "function"), *(frame.data(b) for b in frame.buffers), count)
+        arrays: list[Operand] = [frame.data(buffer) for buffer in frame.buffers]
+        if handled.arrays:
+            arrays = [None if k is None else arrays[k] for k in handled.arrays]
+        scalar = {"float32": "float", "float64": "double"}[handled.dtype]
+        real = [Value(number(x, scalar), scalar) for x in handled.real]
+        frame.f.call(frame.entry("ptr", "function"), *arrays, count, *handled.whole, *real)
 
     return _handler(handled, offered, 0, run)
 
@@ -81,9 +93,9 @@ def cuda_text(handled: HandledFunction, offered: OfferedFunctions) -> str:
         arguments = f.space("ptr", len(frame.buffers) + 1)
         for k, buffer in enumerate(frame.buffers):
             f.store(f.at(buffer, BUFFER_DATA, "i8"), f.at(arguments, k, "ptr"))
-        number = f.space("i64", 1)
-        f.store(count, number)
-        f.store(number, f.at(arguments, len(frame.buffers), "ptr"))
+        states = f.space("i64", 1)
+        f.store(count, states)
+        f.store(states, f.at(arguments, len(frame.buffers), "ptr"))
         blocks = f.op("sdiv", f.op("sub", f.op("add", count, threads), 1), threads)
         one = Value("1", "i32")
         with f.when(f.compared("sgt", count, 0)):

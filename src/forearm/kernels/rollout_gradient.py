@@ -42,7 +42,7 @@ def simulate_gradient(
 ) -> RolloutGradient:
     """Gradients of what a rollout was given, as `Kernel.simulate_gradient` says."""
     arm, dtype, n = owner.arm, np.dtype(owner.dtype), owner.arm.n
-    _refuse_sticking(arm, tuple(owner.parameters))
+    refuse_sticking(arm, tuple(owner.parameters))
     what = check_driving(driving)
     q, qd = _states(states, arm, plan, dtype)
     start = q[..., 0, :], qd[..., 0, :]
@@ -116,7 +116,8 @@ def _weights(
     return shapes == {states}, made
 
 
-def _refuse_sticking(arm: Arm, parameters: tuple[str, ...]) -> None:
+def refuse_sticking(arm: Arm, parameters: tuple[str, ...]) -> None:
+    """Raise InputError where friction can hold a joint, with what to do."""
     from forearm.codegen.simulation_step import held_by_friction
     from forearm.drives.joint import depends_on_load
 

@@ -114,14 +114,10 @@ def _abstract(*avals: Any, function: DerivedFunction, each: bool) -> list[Any]:
 
 def _varying_alike(arrays: Arrays) -> Arrays:
     """Within shard_map arrays are the same on all devices or vary with them: if one does, then all do."""
-    if not (hasattr(jax, "typeof") and hasattr(jax.lax, "pcast")):
-        return arrays
     axes = [_axes_of(jax.typeof(x)) for x in arrays]
-    every = frozenset().union(*axes)
-    return [
-        x if own == every else jax.lax.pcast(x, tuple(every - own), to="varying")
-        for x, own in zip(arrays, axes, strict=True)
-    ]
+    every = frozenset[str]().union(*axes)
+    vary = partial(jax.lax.pcast, to="varying") if hasattr(jax.lax, "pcast") else jax.lax.pvary
+    return [x if own == every else vary(x, tuple(every - own)) for x, own in zip(arrays, axes, strict=True)]
 
 
 def _axes_of(kind: Any) -> frozenset[str]:

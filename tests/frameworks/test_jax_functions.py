@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -385,3 +386,28 @@ print("as one")
 def test_a_batch_that_is_sharded_stays_where_it_is() -> None:
     done = subprocess.run([sys.executable, "-c", SHARDED], capture_output=True, text=True, check=False)
     assert done.stdout == "as one\n", done.stderr
+
+
+KEPT = """
+import sys
+import jax
+from jax import monitoring
+jax.config.update("jax_enable_x64", True)
+jax.config.update("jax_compilation_cache_dir", sys.argv[1])
+for least in ("min_compile_time_secs", "min_entry_size_bytes"):
+    jax.config.update(f"jax_persistent_cache_{least}", 0)
+hits = []
+monitoring.register_event_listener(lambda name, **_: hits.append(name) if "cache_hit" in name else None)
+import numpy as np
+import forearm as fa
+k, q = fa.compile(fa.load("ascher2")), np.array([[0.3, 0.2], [0.1, -0.4]])
+made = jax.jit(jax.grad(lambda q: k.jax.gravity(q).sum()))(q)
+print(np.asarray(made).tobytes().hex(), len(hits))
+"""
+
+
+def test_programs_that_jax_keeps_on_disk_find_their_functions_again(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", KEPT, str(tmp_path)]
+    first, then = (subprocess.check_output(command, text=True).split() for _ in range(2))
+    assert first[0] == then[0]
+    assert (first[1], then[1]) == ("0", "1")

@@ -54,7 +54,7 @@ def simulate(
     arrays = [jnp.broadcast_to(x, (*batch, n)) for x in (q0, qd0)]
     arrays.append(jnp.broadcast_to(drive, (*batch, *((plan.steps,) if by_step else ()), n)))
     arrays += [jnp.broadcast_to(x, (*batch, x.shape[-1])) for x in values]
-    made: Rollout = _rollout(_Run(kernel, plan, what, by_step))(*arrays)
+    made: Rollout = _rollout(JaxRollout(kernel, plan, what, by_step))(*arrays)
     return made
 
 
@@ -88,7 +88,7 @@ def _is_by_step(what: str, shape: Shape, batch: Shape, steps: int, n: int) -> bo
 
 
 @dataclass(frozen=True)
-class _Run:
+class JaxRollout:
     """What decides which machine code is called, and with which numbers; arrays have a row for each arm."""
 
     kernel: Kernel
@@ -165,7 +165,7 @@ class _Run:
 
 
 @cache
-def _rollout(run: _Run) -> Any:
+def _rollout(run: JaxRollout) -> Any:
     """The rollout as a function of JAX with a rule for reverse mode."""
 
     def begun(*arrays: Any) -> tuple[Rollout, Any]:
@@ -178,6 +178,6 @@ def _rollout(run: _Run) -> Any:
         states, rest = left
         return run.backward(states, rest, weights)
 
-    made: Any = jax.custom_vjp(partial(_Run.forward, run))
+    made: Any = jax.custom_vjp(partial(JaxRollout.forward, run))
     made.defvjp(begun, ended)
     return jax.jit(made)

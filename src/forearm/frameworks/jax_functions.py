@@ -48,7 +48,8 @@ class JaxFunctions:
             check_choice(name, FUNCTIONS, "k.jax")
         except NameNotFound as error:
             raise AttributeError(str(error)) from None
-        return self._function((name,))
+        made = self.__dict__[name] = self._function((name,))  # found without a detour from now on
+        return made
 
     def fused(self, functions: Iterable[str]) -> JaxFunction:
         """Several functions as one, which shares what they share; it gives a dictionary by output.

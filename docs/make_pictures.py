@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +16,7 @@ from forearm.files.armfile import json_schema
 from forearm.parts.database import json_schema as parts_schema
 from forearm.plots.arms import save_picture
 from forearm.plots.costs import save_cost_picture
-from forearm.plots.figure import save_figure
+from forearm.plots.figure import COLOURS, THIN, WIDE, drawn, new_figure, save_figure
 from forearm.plots.precision import precision_figure
 from forearm.plots.trajectories import waters_figure
 from forearm.trajectories.requestfile import request_schema
@@ -37,11 +40,36 @@ def main() -> None:
     save_figure(precision_figure(arm, study, 1, 1), HERE / "pictures" / "precision.png")
     save_cost_picture(HERE / "pictures" / "cost.png")
     save_figure(waters_figure(), HERE / "pictures" / "phase-plane.png")
+    if find_spec("casadi") is not None:  # extra
+        save_figure(swing_figure(), HERE / "pictures" / "casadi-swing.png")
     for name, schema in (("arm", json_schema()), ("parts", parts_schema()), ("request", request_schema())):
         text = json.dumps(schema, indent=1) + "\n"
         (HERE.parent / "src" / "forearm" / "schemas" / f"{name}.schema.json").write_text(
             text, encoding="utf-8"
         )
+
+
+@drawn
+def swing_figure() -> Any:
+    """The swing of docs/casadi.md, which is run for it: angles and torques beside the polynomial's."""
+    text = (HERE / "casadi.md").read_text(encoding="utf-8")
+    example = next(b for b in re.findall(r"^```python\n(.*?)^```", text, flags=re.M | re.S) if "Opti()" in b)
+    made: dict[str, Any] = {}
+    exec(compile(example, "casadi.md", "exec"), made)
+    arm, start, t = made["arm"], np.linspace(0.0, made["duration"], made["N"] + 1), made["t"]
+    usual = made["k"].inverse_dynamics(*(table.T for table in made["usual"]))
+    figure = new_figure(WIDE, 4.2)
+    angles, torques = figure.subplots(1, 2)
+    for j in range(arm.n):
+        look = {"color": COLOURS[j % len(COLOURS)]}
+        angles.plot(t, np.degrees(made["q_t"][:, j]), label=arm.joints[j].name, **look)
+        angles.plot(start, np.degrees(made["usual"][0][j]), linestyle=":", linewidth=THIN, **look)
+        torques.plot(t, made["torques"].values[:, j], **look)
+        torques.plot(start, usual[:, j], linestyle=":", linewidth=THIN, **look)
+    angles.set(title="angles", xlabel="time, s", ylabel="degrees")
+    torques.set(title="torques", xlabel="time, s", ylabel="N m")
+    angles.legend(title=f"{made['spent']:.1f} J; dotted {made['usually']:.1f} J", ncols=2)
+    return figure
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from arms import random_arm
 
 import forearm as fa
-from tests.arms import random_arm
 
 jax = pytest.importorskip("jax", reason="JAX is not installed: make test-frameworks")
 from jax.test_util import check_grads  # noqa: E402

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from arms import random_arm
 from numpy.typing import NDArray
 
 import forearm as fa
 from forearm.codegen.functions import FUNCTIONS
 from forearm.errors import InputError
-from tests.arms import random_arm
 
 if TYPE_CHECKING:
     from forearm.kernels.kernel import Kernel

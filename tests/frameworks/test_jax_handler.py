@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from arms import random_arm
 from numpy.typing import NDArray
 
 import forearm as fa
 from forearm.errors import ForearmError
 from forearm.frameworks.jax_handler import FAILED, MISTAKEN, fill, handled, handler_in_memory
 from forearm.frameworks.jax_handler_ir import HANDLER, OfferedFunctions
-from tests.arms import random_arm
 
 if TYPE_CHECKING:
     from forearm.kernels.compiled import Compiled

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from arms import random_arm
 
 import forearm as fa
 from forearm.errors import InputError
 from forearm.kernels.kernel import Kernel
-from tests.arms import random_arm
 
 jax = pytest.importorskip("jax", reason="JAX is not installed: make test-frameworks")
 from jax import numpy as jnp  # noqa: E402

@@ -39,3 +39,18 @@ def _version(name: str) -> str | None:
         return version(name)
     except PackageNotFoundError:
         return None
+
+
+def device_machine(index: int) -> dict[str, Any]:
+    """A GPU: its name, what it can do and has, and the CUDA that its driver knows."""
+    from forearm.kernels.cuda.driver import driver
+
+    device = driver().device(index)
+    return {
+        "name": device.name,
+        "capability": list(device.capability),
+        "memory": device.memory,
+        "processors": device.processors,
+        "clock": device.clock,
+        "cuda": ".".join(map(str, driver().version)),
+    }

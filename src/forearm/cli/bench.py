@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 from forearm.cli.command import Command, add_json, complain, names_of, show_json, width
 from forearm.cli.outputs import add_plot, check_picture, tell_written
 from forearm.cli.progress import ProgressBar
+from forearm.errors import InputError
+from forearm.kernels.cpu import check_device
 from forearm.tables import filled, number, text_table
 
 if TYPE_CHECKING:
+    from forearm.benchmarks.on_device import DeviceRow
     from forearm.benchmarks.timing import BenchmarkRow
 
 ROOMS = (
@@ -38,6 +41,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--only", choices=ROOMS, metavar="NAME", help=f"measure only this, {names_of(ROOMS)} (default: all)"
     )
+    parser.add_argument(
+        "--device",
+        default="cpu",
+        metavar="NAME",
+        help="cpu, or cuda, cuda:1: kernels on a GPU beside copies of the same bytes (default: cpu)",
+    )
     add_plot(parser, "the times")
     add_json(parser)
 
@@ -48,6 +57,8 @@ def _run(given: argparse.Namespace) -> int:
     from forearm.benchmarks.machine import machine
     from forearm.benchmarks.peers import problems
 
+    if check_device(given.device) != "cpu":
+        return _on_device(given)
     check_picture("--plot", given.plot)
     missing = problems() if given.peers else []
     rows: list[BenchmarkRow] = []
@@ -78,6 +89,76 @@ def _run(given: argparse.Namespace) -> int:
         print("\n\n".join(blocks))
         tell_written([given.plot])
     return _verdict(rows)
+
+
+def _on_device(given: argparse.Namespace) -> int:
+    """The benchmarks of a GPU."""
+    from forearm.benchmarks.machine import device_machine, machine
+    from forearm.benchmarks.on_device import rows as measured
+
+    for option in ("only", "plot", "peers"):
+        if getattr(given, option):
+            raise InputError(f"bench: --{option} is for the CPU; leave it or --device out.")
+    index = int(given.device.partition(":")[2] or 0)
+    rows: list[DeviceRow] = []
+    about = device_machine(index)
+    with ProgressBar() as bar:
+        for row in measured(index):
+            bar.say_once(f"measuring on {about['name']}: {len(rows) + 1} done, the last {row.name}")
+            rows.append(row)
+    if given.json:
+        show_json({"machine": machine(), "device": about, "rows": [row.document() for row in rows]})
+    else:
+        print(f"{about['name']}, driver for CUDA {about['cuda']}")
+        print(text_table(DEVICE_HEADER, [_device_cells(row) for row in rows], width()))
+        print(filled(DEVICE_NOTE, width()))
+    return 0 if all(row.same_bits is not False for row in rows) else 1
+
+
+DEVICE_HEADER = (
+    "what",
+    "dtype",
+    "states",
+    "time",
+    "per second",
+    "of copy",
+    "of peak",
+    "bits",
+    "registers",
+    "bar",
+)
+DEVICE_NOTE = (
+    "Medians by the device's events. of copy: the time of a copy on the device that reads and writes as "
+    "many bytes in all, over ours; of peak: counted operations over what fused multiply-adds alone reach, "
+    "measured in this run; bits: whether the results are the CPU's, bit for bit; registers of a thread, and "
+    "bytes that they had no room for."
+)
+
+
+def _device_cells(row: DeviceRow) -> list[str]:
+    def share(value: float | None) -> str:
+        return "-" if value is None else f"{100.0 * value:.0f} %"
+
+    bar = "-"
+    if row.bar is not None:
+        if row.copy_share is not None:
+            bar = f">= {share(row.bar)}"
+        else:
+            bar = f"< {_time(row.bar)}" if row.rate is None else f">= {row.bar / 1e9:.2f} G"
+        bar += " met" if row.met else " MISSED"
+    spilled = f" + {row.spilled} B" if row.spilled else ""
+    return [
+        row.name,
+        row.dtype,
+        f"{row.states:,}",
+        _time(row.seconds),
+        "-" if row.rate is None else f"{row.rate / 1e9:.2f} G",
+        share(row.copy_share),
+        share(row.peak_share),
+        "-" if row.same_bits is None else "same" if row.same_bits else "DIFFERENT",
+        "-" if row.registers is None else f"{row.registers}{spilled}",
+        bar,
+    ]
 
 
 def grouped(rows: Iterable[BenchmarkRow]) -> dict[str, list[BenchmarkRow]]:
@@ -179,5 +260,7 @@ def _time(seconds: float | None) -> str:
 
 
 COMMAND = Command(
-    "forearm bench --only kernels\nforearm bench --peers --plot speed.png", _add_arguments, _run
+    "forearm bench --only kernels\nforearm bench --peers --plot speed.png\nforearm bench --device cuda",
+    _add_arguments,
+    _run,
 )

@@ -99,6 +99,7 @@ MAKERS = (
     "control/controllers",
     "drives",
     "dynamics",
+    "frameworks",
     "kernels",
     "kinematics",
     "kinematics/closed_form",

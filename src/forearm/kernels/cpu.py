@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -19,6 +20,7 @@ LEVELS = {
     "x86-64-v3": ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"),
     "x86-64-v4": ("avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"),
 }
+CPU, DEVICE = "cpu", re.compile("cpu|cuda(:[0-9]{1,4})?")
 NAMES = (HOST, GENERIC, *LEVELS)
 
 
@@ -65,3 +67,10 @@ def processor(cpu: str) -> Processor:
 
 def _width(features: Any) -> int:
     return 64 if features.get("avx512f") else 32 if features.get("avx") else 16
+
+
+def check_device(device: str) -> str:
+    """The name of a device; whether it is there is found out when it is needed."""
+    if isinstance(device, str) and DEVICE.fullmatch(device):
+        return device
+    return check_choice(device, (CPU, "cuda", "cuda:1"), "compile, device")

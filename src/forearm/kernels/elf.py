@@ -54,15 +54,15 @@ def is_possible() -> bool:
 def load(code: bytes) -> Loaded:
     """The object in memory: code can be executed and not written, data written and not executed."""
     try:
-        sections = _sections(code)
+        sections = sections_of(code)
         (run, size), (written, more) = _laid_out(sections, EXECUTABLE), _laid_out(sections, 0)
         if not 0 < size + more < BUFFER:
             raise UnsupportedObject("no code, or too much")
         room = block(size, more, max((sections[k].align for k in written), default=1))
         places = {k: room.arena.base + room.code[0] + at for k, at in run.items()}
         places |= {k: room.arena.base + room.data[0] + at for k, at in written.items()}
-        symbols, addresses = _symbols(code, sections, places)
-        contents = {k: _content(code, sections[k]) for k in places}
+        symbols, addresses = symbols_of(code, sections, places)
+        contents = {k: content_of(code, sections[k]) for k in places}
         for section in sections:
             if section.kind == RELA and section.info in places:
                 _relocate(code, section, contents[section.info], places[section.info], symbols)
@@ -74,9 +74,10 @@ def load(code: bytes) -> Loaded:
     return Loaded(addresses, room)
 
 
-def _sections(code: bytes) -> list[Section]:
+def sections_of(code: bytes, machines: tuple[int, ...] = (X86_64,)) -> list[Section]:
+    """The table of sections of an object for one of these machines."""
     kind, machine = struct.unpack_from("<HH", code, 16)
-    if code[:6] != b"\x7fELF\x02\x01" or kind != RELOCATABLE or machine != X86_64:
+    if code[:6] != b"\x7fELF\x02\x01" or kind != RELOCATABLE or machine not in machines:
         raise UnsupportedObject("not an object of 64-bit x86")
     (start,) = struct.unpack_from("<Q", code, 40)
     size, count = struct.unpack_from("<HH", code, 58)
@@ -103,13 +104,14 @@ def _laid_out(sections: list[Section], flag: int) -> tuple[dict[int, int], int]:
     return starts, size
 
 
-def _content(code: bytes, section: Section) -> bytearray:
+def content_of(code: bytes, section: Section) -> bytearray:
+    """The bytes of a section, zeros where the file has none."""
     if section.kind == NOBITS:
         return bytearray(section.size)
     return bytearray(code[section.offset : section.offset + section.size])
 
 
-def _symbols(
+def symbols_of(
     code: bytes, sections: list[Section], places: dict[int, int]
 ) -> tuple[list[int | None], dict[str, int]]:
     """Addresses by number, None where a symbol is not in this object, and those with names by name."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from forearm.errors import InputError, shorten
 from forearm.kernels import fastcall
 from forearm.kernels.arrays import Array, as_numbers, as_states, rows_of
 from forearm.kernels.compiled import Compiled, CompileRequest, Slot
-from forearm.kernels.cpu import HOST, chosen
+from forearm.kernels.cpu import CPU, HOST, check_device, chosen
 from forearm.kernels.dispatch import Call, Parameters, refuse, run
 from forearm.kernels.fused import Fused
 from forearm.kernels.locks import making
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from forearm.symbols.counts import Counts
 
 DTYPES = ("float64", "float32")
-CPU, DEVICE = "cpu", re.compile("cpu|cuda(:[0-9]{1,4})?")
 LONGEST_TRACED = 10  # joints: derivatives of longer arms, written out, take too many seconds to compile
 
 
@@ -84,7 +82,11 @@ class Kernel:
         return f"<Kernel of {self.arm.name!r}, {self.dtype}{where}, compiled: {made}>"
 
     def to(self, device: str) -> Kernel:
-        """The same functions on another device: "cpu", "cuda" or "cuda:1"."""
+        """The same functions on another device.
+
+        Args:
+            device: "cpu", "cuda" or "cuda:1".
+        """
         if device == self.device:
             return self
         found = self._elsewhere.get(device)
@@ -400,25 +402,33 @@ class Kernel:
         method: str = "rk4",
         torque: ArrayLike | None = None,
         voltage: ArrayLike | None = None,
+        controller: TracedController | Callable[..., Any] | None = None,
         threads: int | None = None,
         parameters: Parameters | None = None,
     ) -> RolloutGradient:
         """Gradients of what `simulate` was given: of the sum of weights times the states that it left, in
-        reverse mode, without a Jacobian. For arms whose joints friction cannot hold.
+        reverse mode, without a Jacobian. On the CPU, for arms whose joints friction cannot hold.
 
         Args:
             states: q and qd as `simulate` leaves them with this `record`, (records, n) or (B, records, n).
             weights: of q and qd: of those at the end, (n,) or (B, n), or of all that were kept.
+            steps, step: as `simulate` was given them.
             record: steps between kept states, from which those between are computed again.
-            steps, step, method, torque, voltage, parameters: as `simulate` was given them.
-            threads: as in every method of `Kernel`.
+            method, torque, voltage, controller: as `simulate` was given them; `record` is a multiple of the
+                controller's period.
+            threads, parameters: as in every method of `Kernel`.
         """
+        if self.device != CPU:
+            raise InputError(
+                "simulate_gradient: gradients of rollouts are computed on the CPU, from arrays there; take "
+                'k.to("cpu").'
+            )
         with making():
             from forearm.kernels.rollout_arguments import plan_of
             from forearm.kernels.rollout_gradient import simulate_gradient
 
         plan = plan_of(steps, step, method, record)
-        driving = {"torque": torque, "voltage": voltage}
+        driving = {"torque": torque, "voltage": voltage, "controller": controller}
         return simulate_gradient(self, states, weights, plan, driving, threads, parameters)
 
     def fused(self, functions: Iterable[str]) -> Fused:
@@ -432,9 +442,30 @@ class Kernel:
             )
         return Fused(self, self.compiled(*dict.fromkeys(names)), self._run)
 
+    def casadi(
+        self, function: str | Iterable[str], file: str | os.PathLike[str] | None = None, derivatives: int = 2
+    ) -> Any:
+        """A `casadi.Function` of machine code, with derivatives of machine code: for expressions in MX, Opti,
+        integrators and solvers (extra `casadi`). Inputs and outputs have the names that they have here, and
+        `parameters` are the last input where some are open.
+
+        Args:
+            function: a name that `fa.generate` knows, or several as one function that shares what they share.
+            file: the shared object is kept there, for `casadi.external("inverse_dynamics", "./panda.so")`
+                without forearm; None: nowhere.
+            derivatives: 2 for Jacobians and Hessians, 1 for Jacobians alone, 0 for none.
+        """
+        from forearm.frameworks.casadi_external import casadi_function
+
+        return casadi_function(self, function, file, derivatives)
+
     def compiled(self, *names: str, derived: tuple[str, ...] = ()) -> Any:
-        """A function by name, or several as one, differentiated in these ways; made when it is
-        first called. A `Compiled`, or for a GPU a `DeviceCompiled`.
+        """A function by name, or several as one; made when it is first called. A `Compiled`, or for a GPU a
+        `DeviceCompiled`.
+
+        Args:
+            names: those that `fa.generate` knows.
+            derived: ways of `codegen.differentiated` that it is differentiated in, one after the other.
         """
         found = self._made.get((*names, *derived))
         if found is not None:
@@ -570,13 +601,6 @@ def compile(
         )
     names = tuple(_names("compile, parameters", parameters))
     return Kernel(arm, str(np.dtype(dtype)), names, chosen(cpu), device, bool(fast))
-
-
-def check_device(device: str) -> str:
-    """The name of a device; whether it is there is found out when it is needed."""
-    if isinstance(device, str) and DEVICE.fullmatch(device):
-        return device
-    return check_choice(device, (CPU, "cuda", "cuda:1"), "compile, device")
 
 
 def _names(where: str, given: object) -> list[str]:

@@ -49,8 +49,9 @@ def main() -> None:
             library: Any = __import__(name)
         except ImportError:
             continue
-        send = library.asarray if name == "cupy" else lambda a: library.tensor(a, device="cuda")
-        a, b, c, d = send(x), send(y), send(np.zeros((256, 3))), send(np.zeros((256, 3, 3)))
+        options = {"device": "cuda"} if name == "torch" else {}
+        numbers = (x, y, np.zeros((256, 3)), np.zeros((256, 3, 3)))
+        a, b, c, d = (library.asarray(v, **options) for v in numbers)
         rows += [
             (f"{name}, out=", lambda a=a, b=b, c=c, d=d: run(function, (a, b), Call({}, [c, d]))),  # type: ignore[misc]
             (f"{name}, new", lambda a=a, b=b: run(function, (a, b), Call({}))),  # type: ignore[misc]
@@ -59,18 +60,19 @@ def main() -> None:
     for label, act in rows:
         print(f"{label:20} {microseconds(act, device.synchronize):8.2f} us")
     for count in (256, 1 << 14, 1 << 20, 1 << 22):
-        x, y = np.random.default_rng(0).normal(size=(2, count, 3))
-        out = [np.zeros((count, 3)), np.zeros((count, 3, 3))]
-        run(function, (x, y), Call({}, out))
-        times = []
-        for _ in range(5):
-            start = perf_counter()
-            run(function, (x, y), Call({}, out))
-            times.append(perf_counter() - start)
-        size = 144 * count
-        print(
-            f"NumPy, {count:9,} states {count / min(times) / 1e6:9.1f} M/s {size / min(times) / 1e9:6.1f} GB/s"
-        )
+        for kind in ("pageable", "pinned"):
+            arrays = [np.zeros(shape) for shape in ((count, 3), (count, 3), (count, 3), (count, 3, 3))]
+            if kind == "pinned":
+                arrays = [device.pinned(a.nbytes).array.view(a.dtype).reshape(a.shape) for a in arrays]
+            for a in arrays[:2]:
+                a[...] = np.random.default_rng(0).normal(size=a.shape)
+            times = []
+            for _ in range(6):
+                start = perf_counter()
+                run(function, tuple(arrays[:2]), Call({}, arrays[2:]))
+                times.append(perf_counter() - start)
+            speed = count / min(times)
+            print(f"NumPy, {kind}, {count:9,} states {speed / 1e6:9.1f} M/s {144e-9 * speed:6.1f} GB/s")
 
 
 if __name__ == "__main__":

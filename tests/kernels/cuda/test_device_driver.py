@@ -88,7 +88,7 @@ def test_kernels_compute(device: Device, dtype: str, is_staged: bool, count: int
 
 def test_more_shared_memory_than_is_given_unasked(device: Device) -> None:
     function = RealFunction("float64", False, True, 1024)
-    assert function.shared(False) > 48 << 10
+    assert function.shared > 48 << 10
     made = launched(device, function, 1000, 0)
     np.testing.assert_allclose(made[1], expected(X, Y)[1], rtol=1e-13)
 
@@ -191,6 +191,18 @@ def test_numpy_in_gives_numpy_out(device: Device, count: int, dtype: str) -> Non
     for result, wanted in zip(made, expected(x, y), strict=True):
         assert result.dtype == dtype
         np.testing.assert_allclose(result, wanted, rtol=CLOSE[dtype], atol=CLOSE[dtype])
+
+
+def test_numpy_in_pinned_memory(device: Device) -> None:
+    x, y = np.random.default_rng(1).normal(size=(2, 300_000, 3))
+    held = device.pinned(x.nbytes).array.view(np.float64).reshape(x.shape)
+    held[...] = x
+    out = [device.pinned(x.nbytes).array.view(np.float64).reshape(x.shape), np.zeros((300_000, 3, 3))]
+    assert driver().is_pinned(held.ctypes.data)
+    assert not driver().is_pinned(x.ctypes.data)
+    run(RealFunction(), (held, y), Call({}, out))
+    for result, wanted in zip(out, expected(x, y), strict=True):
+        np.testing.assert_allclose(result, wanted, rtol=1e-13, atol=1e-13)
 
 
 def test_numpy_by_many_threads_and_kept_memory(device: Device) -> None:

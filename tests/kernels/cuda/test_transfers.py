@@ -89,6 +89,25 @@ def test_in_place_and_across(function: FakeFunction, shift: int) -> None:
     check(run(function, (x[:999], Y[:999]), Call({}, out)), *expected(X[:999], Y[:999]))
 
 
+@pytest.mark.parametrize("which", [(1, 0, 0, 0), (0, 1, 0, 1), (1, 1, 1, 1)], ids=["one", "some", "all"])
+def test_pinned_arrays_are_copied_from_where_they_are(
+    fake: FakeLibrary, function: FakeFunction, monkeypatch: pytest.MonkeyPatch, which: tuple[int, ...]
+) -> None:
+    def pinned(values: Any) -> Any:
+        made = driver().device(0).pinned(values.nbytes).array.view(values.dtype).reshape(values.shape)
+        made[...] = values
+        return made
+
+    monkeypatch.setattr(transfers, "WORTH_ASKING", 0)
+    given = (X, Y, np.zeros((1000, 3)), np.zeros((1000, 3, 3)))
+    arrays = [pinned(a) if is_it else a.copy() for a, is_it in zip(given, which, strict=True)]
+    results = run(function, tuple(arrays[:2]), Call({}, arrays[2:]))
+    check(results, *expected(X, Y))
+    pieces = len(fake.launches)
+    assert fake.calls.count("cuMemcpyHtoDAsync_v2") == pieces * (2 if any(which[:2]) else 1)
+    assert fake.calls.count("cuMemcpyDtoHAsync_v2") == pieces * (2 if any(which[2:]) else 1)
+
+
 OWN = {"gain": 3.0, "offset": -1.0}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from forearm.codegen.languages import c_family
 from forearm.codegen.languages.describing import title
@@ -73,12 +74,18 @@ def arithmetic(program: Program) -> str:
 
 def source(program: Program) -> str:
     """The definitions."""
-    scalar = program.scalar
     lines = c_family.comment([title(program), f"{program.name}.h has arguments, units and an example."])
     lines += [f'#include "{program.name}.h"', "", "#include <math.h>", ""]
-    statements = (*program.prepare, *program.statements)
-    if "sign" in functions(statements):
-        lines.append(_of_scalar(SIGN, scalar))
+    return "\n".join([*lines, *bodies([program])]) + "\n"
+
+
+def bodies(programs: Sequence[Program], before: str = "") -> list[str]:
+    """The functions of programs of one scalar, and the tables and functions that they share; `before` stands
+    above each.
+    """
+    scalar = programs[0].scalar
+    statements = tuple(s for program in programs for s in (*program.prepare, *program.statements))
+    lines = [_of_scalar(SIGN, scalar)] if "sign" in functions(statements) else []
     named = tables(statements)
     lines += (
         [*c_family.comment(c_family.LAYOUT), *_of_scalar(LOOK_UP, scalar).splitlines(), ""] if named else []
@@ -92,7 +99,9 @@ def source(program: Program) -> str:
         c_family.choice,
         named,
     )
-    return "\n".join([*lines, *c_family.definitions(program, dialect, scalar)]) + "\n"
+    for k, program in enumerate(programs):
+        lines += [*([""] if k else []), *c_family.definitions(program, dialect, scalar, before)]
+    return lines
 
 
 def _called(name: str, scalar: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from forearm.kernels.cuda.device_arrays import ArrayLibrary, DeviceArray, check_
 from forearm.kernels.cuda.driver import DeviceStream, driver
 from forearm.kernels.cuda.unknown_arrays import DLPACK, INTERFACE, NUMBA, is_lent_on_device
 
+OF_TENSORS = attrgetter("shape", "dtype", "requires_grad")  # t.data = ... changes any of them in place
 LOWEST = 1 << 32  # arrays on a device lie at higher addresses
 
 
@@ -28,6 +30,7 @@ class TorchArrays:
         self._tensor = self.torch.Tensor
         self._devices: dict[int, Any] = {}
         self._dtypes = {name: getattr(self.torch, name) for name in ("float64", "float32")}
+        self._place, self._contiguous = self._tensor.data_ptr, self._tensor.is_contiguous
         raw = getattr(self.torch._C, "_cuda_getCurrentRawStream", None)  # a tenth of the public one's time
         self.stream: Any = raw or (lambda device: self.torch.cuda.current_stream(device).cuda_stream)
 
@@ -51,6 +54,8 @@ class TorchArrays:
         if value.is_neg():
             value = value.resolve_neg()
         try:
+            if type(value).__name__ == "FakeTensor":  # which would warn, and say 0
+                raise RuntimeError("it is a FakeTensor")
             address, storage = value.data_ptr(), value.untyped_storage().nbytes()
         except RuntimeError as error:  # of vmap, of torch.compile
             raise InputError(
@@ -59,7 +64,7 @@ class TorchArrays:
             ) from None
         reach = 1 + sum((n - 1) * s for n, s in zip(value.shape, value.stride(), strict=True))
         needed = (value.storage_offset() + reach) * value.element_size()
-        if value.numel() and storage < needed:
+        if value.numel() and (storage < needed or address < LOWEST):
             raise InputError(
                 f"{name}: the tensor needs {needed:,} bytes, but its storage has {storage:,}; was it freed "
                 "(resize_)?"
@@ -73,7 +78,7 @@ class TorchArrays:
     ) -> tuple[int, tuple[int, ...]] | None:
         """Where tensors lie, if all are ready as they are."""
         kind, wanted, made = self._tensor, self._dtypes[dtype], []
-        device = values[0].get_device()
+        device, size = values[0].get_device(), wanted.itemsize
         if device < 0:
             return None
         try:
@@ -85,12 +90,17 @@ class TorchArrays:
                     or t.shape != shape
                     or not t.is_contiguous()
                     or t.requires_grad
+                    or t.untyped_storage().nbytes() < t.storage_offset() * size + t.nbytes  # it was resized
                 ):
                     return None
                 made.append(t.data_ptr())
         except RuntimeError:  # without memory of its own
             return None
         return (device, tuple(made)) if min(made) >= LOWEST else None  # lower ones are those of freed storage
+
+    def unchanged(self, values: Sequence[Any]) -> tuple[tuple[int, ...], list[Any]]:
+        """Where tensors lie, and what else can be changed of them in place; by functions of C alone."""
+        return tuple(map(self._place, values)), [*map(OF_TENSORS, values), *map(self._contiguous, values)]
 
     def empty(self, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
         """A new tensor."""
@@ -219,7 +229,7 @@ class JaxArrays:
 
     def seen(self, name: str, value: Any, stream: int) -> DeviceArray:
         """What an array is."""
-        if not hasattr(value, "unsafe_buffer_pointer"):
+        if any(base.__name__ == "Tracer" for base in type(value).__mro__):
             raise InputError(
                 f"{name}: {type(value).__name__} of JAX has no numbers yet; inside jit, vmap and grad take "
                 "the functions of k.jax."

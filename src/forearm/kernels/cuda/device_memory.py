@@ -68,7 +68,7 @@ class DeviceEvent:
     """A point in the order of a stream."""
 
     def __init__(self, api: DriverApi, current: Current, is_timed: bool = True) -> None:
-        self._api = api
+        self._api, self._current = api, current
         with current():
             flags = 0 if is_timed else UNTIMED
             self.handle = api.number("an event", "cuEventCreate", flags, kind=c_void_p)
@@ -76,16 +76,19 @@ class DeviceEvent:
 
     def record(self, stream: int) -> None:
         """From now on it is the end of what was given to the stream so far."""
-        self._api("an event", "cuEventRecord", self.handle, stream)
+        with self._current():
+            self._api("an event", "cuEventRecord", self.handle, stream)
 
     def synchronize(self) -> None:
         """Wait until it has happened."""
-        self._api("waiting for an event", "cuEventSynchronize", self.handle)
+        with self._current():
+            self._api("waiting for an event", "cuEventSynchronize", self.handle)
 
     def elapsed(self, later: DeviceEvent) -> float:
         """Seconds from this event to a later one, both of which have happened."""
         made = c_float()
-        self._api("timing", "cuEventElapsedTime", ctypes.byref(made), self.handle, later.handle)
+        with self._current():
+            self._api("timing", "cuEventElapsedTime", ctypes.byref(made), self.handle, later.handle)
         return 1e-3 * made.value
 
 
@@ -93,15 +96,17 @@ class DeviceStream:
     """Work that a device does in order; it does not wait for the default stream."""
 
     def __init__(self, api: DriverApi, current: Current) -> None:
-        self._api = api
+        self._api, self._current = api, current
         with current():
             self.handle = api.number("a stream", "cuStreamCreate", UNBLOCKING, kind=c_void_p)
         _given_back(self, current, api, "cuStreamDestroy_v2", self.handle)
 
     def wait(self, event: DeviceEvent) -> None:
         """Later work on this stream begins after the event."""
-        self._api("a stream", "cuStreamWaitEvent", self.handle, event.handle, 0)
+        with self._current():
+            self._api("a stream", "cuStreamWaitEvent", self.handle, event.handle, 0)
 
     def synchronize(self) -> None:
         """Wait until all its work is done."""
-        self._api("waiting for a stream", "cuStreamSynchronize", self.handle)
+        with self._current():
+            self._api("waiting for a stream", "cuStreamSynchronize", self.handle)

@@ -15,10 +15,10 @@ from forearm.kernels.cuda.text import DEVICE_TARGETS, Launch, device_module, ker
 from forearm.symbols.counts import Counts
 from forearm.symbols.ordering import order
 
-# By measurement on an H200, see docs/performance.md: rows of vectors go straight to their threads, 64 in a
-# block; matrices go through shared memory, by as many threads as these bytes suffice for.
-STRAIGHT = 64
-STAGED = ((128, 32 << 10), (64, 48 << 10), (32, 48 << 10))
+# By measurement on an H200, see docs/performance.md: threads in a block of those that write vectors; and of
+# those that write matrices, as many as so many bytes of shared memory suffice for.
+VECTORS = 64
+MATRICES, SHARED = (128, 64, 32), 48 << 10
 MOST_ORDERED = 20_000  # operations: more spill whatever their order, and to order them takes longer than LLVM
 CALLED = "rows"  # the function that a kernel calls for each row
 
@@ -30,32 +30,31 @@ def made(
     target = replace(DEVICE_TARGETS[request.dtype], is_fast=fast)
     if isinstance(request, CompileRequest) and is_long(request):
         text, inputs, outputs, counts = loop(CALLED, request, target, False)
-        launch = Launch(STRAIGHT)
+        launch = Launch(VECTORS)
         arrays = {a.name: a.size for a in (*inputs, *outputs)}
         texts = [text, row_kernel_text(ENTRY, CALLED, arrays, target, launch.threads)]
     else:
         traced, parameters = traced_of(request)
         offline = (Argument("parameters", (len(parameters),), ""),) if parameters else ()
-        rows = (*traced.inputs, *(offline if each else ()))
         counts = traced.graph.counts(traced.results)
         few = sum(vars(counts).values()) < MOST_ORDERED
         places = order(traced.graph, traced.results) if few else None
-        launch = launch_for(rows, traced.outputs, target.size, places)
+        launch = launch_for(traced.outputs, target.size, places)
         texts = [kernel_text(ENTRY, traced, target, launch, parameters, each)]
         inputs, outputs = (*traced.inputs, *offline), traced.outputs
     return about(request, inputs, outputs, counts, launch, each), assembly(device_module(texts, target))
 
 
-def launch_for(
-    inputs: Sequence[Argument], outputs: Sequence[Argument], size: int, places: Sequence[int] | None
-) -> Launch:
-    """The shape of a launch: how many threads, and how their rows come and go."""
-    if any(len(a.shape) > 1 for a in outputs):
-        for threads, most in STAGED:
-            launch = Launch(threads, True, places)
-            if launch.shared(inputs, outputs, size) <= most:
-                return launch
-    return Launch(STRAIGHT, False, places)
+def launch_for(outputs: Sequence[Argument], size: int, places: Sequence[int] | None) -> Launch:
+    """The shape of a launch. Results go through shared memory, but for vectors of float64, and for matrices
+    that do not fit there.
+    """
+    is_wide = any(len(a.shape) > 1 for a in outputs)
+    for threads in MATRICES if is_wide else (VECTORS,):
+        launch = Launch(threads, True, places)
+        if (is_wide or size == 4) and launch.shared(outputs, size) <= SHARED:
+            return launch
+    return Launch(VECTORS, False, places)
 
 
 def about(
@@ -68,7 +67,6 @@ def about(
 ) -> dict[str, Any]:
     """What must be known about a kernel."""
     size = DEVICE_TARGETS[request.dtype].size
-    rows = inputs if each else [a for a in inputs if a.name != "parameters"]
     return {
         "arm": "" if request.arm is None else request.arm.name,
         "functions": request.functions,
@@ -79,5 +77,5 @@ def about(
         "counts": vars(counts),
         "arguments": len(inputs) + len(outputs),
         "threads": launch.threads,
-        "shared": launch.shared(rows, outputs, size),
+        "shared": launch.shared(outputs, size),
     }

@@ -34,10 +34,8 @@ def direct_launch(told: dict[str, int], ordinary: Any) -> Any:
     api, none = ctypes.pythonapi, None
     known = told | {"ordinary": id(ordinary), "tuple": id(tuple), "none": id(none)}
     table = (ctypes.c_uint64 * len(ORDER))()
-    for place, name in enumerate(ORDER):
-        table[place] = (
-            known[name] if name in known else ctypes.cast(getattr(api, name), ctypes.c_void_p).value
-        )
+    for k, name in enumerate(ORDER):
+        table[k] = known[name] if name in known else _address(getattr(api, name))
     address = ctypes.addressof(table)
     make = api.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
@@ -82,13 +80,9 @@ def launch_text() -> str:
     other, failed = f.label(), f.label()
     table = f.load("ptr", f.at(owner, CAPSULE_POINTER, "i8"))
     told: dict[str, Value] = {}
-    for place, name in enumerate(ORDER):
-        kind = (
-            "ptr"
-            if name[:2] in ("Py", "cu") or name in ("kernel", "ordinary", "none", "is_forked")
-            else "i64"
-        )
-        told[name] = f.load(kind, f.at(table, place, "i64"))
+    for k, name in enumerate(ORDER):
+        is_place = name[:2] in ("Py", "cu") or name in ("kernel", "ordinary", "none", "is_forked")
+        told[name] = f.load("ptr" if is_place else "i64", f.at(table, k, "i64"))
 
     def need(test: str, a: Value, b: Any) -> None:
         f.go(other, unless=f.compared(test, a, b))
@@ -113,11 +107,11 @@ def launch_text() -> str:
     need("sgt", states, 0)
     need("sle", states, told["most"])
     items = f.at(given, TUPLE_ITEMS, "i8")
-    with f.loop(0, told["arguments"]) as k:
-        value = number_of(f.load("ptr", f.at(items, k, "ptr")))
-        place = f.at(values, k, "i64")
+    with f.loop(0, told["arguments"]) as turn:
+        value = number_of(f.load("ptr", f.at(items, turn, "ptr")))
+        place = f.at(values, turn, "i64")
         f.store(value, place)
-        f.store(place, f.at(places, k, "ptr"))
+        f.store(place, f.at(places, turn, "ptr"))
     last = f.at(values, told["arguments"], "i64")
     f.store(states, last)
     f.store(last, f.at(places, told["arguments"], "ptr"))

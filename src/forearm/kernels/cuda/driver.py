@@ -39,7 +39,7 @@ __all__ = [
 ]
 # CUpointer_attribute, CUmemorytype
 CONTEXT, MEMORY_TYPE, MANAGED, ORDINAL, START, SIZE = 1, 2, 8, 9, 11, 12
-ON_DEVICE = 2
+ON_HOST, ON_DEVICE = 1, 2
 NO_CONTEXT = 201  # CUresult
 OLDEST = (9, 0)  # the first that assembles what ptx.py writes
 
@@ -107,6 +107,10 @@ class Driver:
             )
         )
         return MemoryRange(kind == ON_DEVICE or bool(managed), index, context, start, size)
+
+    def is_pinned(self, address: int) -> bool:
+        """Whether pinned memory of the host lies at an address."""
+        return self._asked(ctypes.c_int, MEMORY_TYPE, address) == ON_HOST
 
     def _asked(self, kind: Any, number: int, address: int) -> int | None:
         check_process()

@@ -1,7 +1,7 @@
 """A program as LLVM's text for a GPU: one thread per state, with the operations and bits of a CPU's lane.
 
-Rows of states go straight to the threads that compute them, or through memory that a block of threads
-shares: then neighbouring threads read and write neighbouring numbers.
+Rows of states go straight to the threads that compute them. Results go straight to their rows, or by way of
+memory that a block of threads shares: then neighbouring threads write neighbouring numbers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ AT_ONCE = 16  # numbers that a thread moves together
 
 @dataclass(frozen=True)
 class Launch:
-    """How a function is launched: threads in a block, whether rows go through shared memory, and the order
+    """How a function is launched: threads in a block, whether results go through shared memory, and the order
     of its operations.
     """
 
@@ -47,12 +47,9 @@ class Launch:
     order: Sequence[int] | None = None
     is_emulated: bool = False  # by a CPU, one block of one thread after the other
 
-    def shared(self, inputs: Sequence[Argument], outputs: Sequence[Argument], size: int) -> int:
+    def shared(self, outputs: Sequence[Argument], size: int) -> int:
         """Bytes of memory that a block shares, where a number has so many."""
-        if not self.is_staged:
-            return 0
-        given = sum(pitch(a) for a in inputs)
-        return size * self.threads * max([given, *(pitch(a) for a in outputs)])
+        return size * self.threads * max(map(pitch, outputs)) if self.is_staged else 0
 
 
 def pitch(a: Argument) -> int:
@@ -124,7 +121,7 @@ class _Kernel:
         turns: AbstractContextManager[Any]
         if self.launch.is_emulated:
             turns = f.loop(0, self.count)
-            shared = f.space("i8", self.launch.shared(self.rows, self.traced.outputs, self.target.size) or 1)
+            shared = f.space("i8", self.launch.shared(self.traced.outputs, self.target.size) or 1)
         else:
             turns = nullcontext(f.block())
         with turns as block:
@@ -145,51 +142,42 @@ class _Kernel:
             self._compute(traced.outputs, *self._states())
 
     def _staged(self, block: Value, thread: Value, shared: Value) -> None:
-        """Rows through shared memory: all inputs side by side, then one output after the other."""
+        """Results go through shared memory, one array after the other."""
         f, scalar = self.f, self.target.scalar
         first = f.op("mul", block, self.threads)
         left = f.op("sub", self.count, first)
         rows = f.chosen(f.compared("slt", left, self.threads), left, self.threads)
-        start = 0
         # Threads without a state do what the last one with a state does, and nobody reads it.
         last = f.op("sub", rows, 1)
-        own = f.chosen(f.compared("slt", thread, last), thread, last)
+        own = f.op("add", first, f.chosen(f.compared("slt", thread, last), thread, last))
         for a in self.rows:
-            there = f.at(shared, start, scalar)
-            self._copy(a, f.at(f"%{a.name}", first, scalar, a.size), there, thread, rows, into=True)
-            f.at(there, own, scalar, pitch(a), name=f"at.{a.name}")
-            start += pitch(a) * self.threads
-        self._barrier()
+            f.at(f"%{a.name}", own, scalar, a.size, name=f"at.{a.name}")
         values, unknown = self._states()
-        self._barrier()  # what lay here before has been read
         for a in self.traced.outputs:
             f.at(shared, thread, scalar, pitch(a), name=f"at.{a.name}")
             self._compute([a], values, unknown)
             self._barrier()
-            self._copy(a, f.at(f"%{a.name}", first, scalar, a.size), shared, thread, rows, into=False)
-            self._barrier()
+            self._copy(a, shared, f.at(f"%{a.name}", first, scalar, a.size), thread, rows)
+            if a is not self.traced.outputs[-1]:
+                self._barrier()
 
     def _barrier(self) -> None:
         if not self.launch.is_emulated:
             self.f.barrier()
 
-    def _copy(self, a: Argument, there: Value, shared: Value, thread: Value, rows: Value, into: bool) -> None:
-        """The rows of a block between memory and what its threads share, neighbours side by side."""
-        f, scalar = self.f, self.target.scalar
-
-        def ends(entry: Value) -> tuple[Value, Value]:
-            place = entry
-            if pitch(a) != a.size:
-                row = f.op("udiv", entry, a.size)
-                place = f.op("add", entry, row)  # one number is left out behind each row
-            one, other = f.at(there, entry, scalar), f.at(shared, place, scalar)
-            return (one, other) if into else (other, one)
+    def _copy(self, a: Argument, shared: Value, to: Value, thread: Value, rows: Value) -> None:
+        """The rows of a block from what its threads share to memory, neighbours side by side."""
+        f, scalar, size = self.f, self.target.scalar, self.target.size
 
         def move(*entries: Value) -> None:
-            pairs = [ends(entry) for entry in entries]
-            taken = [f.load(scalar, source, align=self.target.size) for source, _ in pairs]
-            for value, (_, to) in zip(taken, pairs, strict=True):
-                f.store(value, to, align=self.target.size)
+            taken = []
+            for entry in entries:
+                place = entry
+                if pitch(a) != a.size:
+                    place = f.op("add", entry, f.op("udiv", entry, a.size))  # one number behind each row
+                taken.append(f.load(scalar, f.at(shared, place, scalar), align=size))
+            for value, entry in zip(taken, entries, strict=True):
+                f.store(value, f.at(to, entry, scalar), align=size)
 
         total = f.op("mul", rows, a.size)
         full, end = f.compared("eq", rows, self.threads), f.label()

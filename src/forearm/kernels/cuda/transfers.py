@@ -1,7 +1,8 @@
 """NumPy in, NumPy out: states go to the device and results come back in pieces, by way of pinned memory.
 
 Each piece is one worker's: it fills its pinned memory, has it copied, computed and copied back on a stream of
-its own, and empties it. Some of them at once overlap all of that.
+its own, and empties it. Some of them at once overlap all of that. Arrays that lie in pinned memory already
+are copied from there and to there.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from forearm.kernels.dispatch import Call, parameter_values
 
 AT_ONCE = 8 << 20  # bytes of a piece, in and out
 WORKERS = 8  # more copy no faster
+WORTH_ASKING = 1 << 16  # bytes of an array of which it matters whether it is pinned
 ALIGNED = 256  # bytes at which arrays on the device begin
 
 
@@ -98,6 +100,7 @@ class _Rows:
         self.count = len(states[0])
         self.row_bytes = dtype.itemsize * sum(prod(a.shape[1:]) for a in (*states, *results))
         self.fixed = sum(_rounded(a.nbytes) for a in shared) + ALIGNED * (len(states) + len(results))
+        self.is_pinned = [_is_pinned(a, dtype) for a in (*states, *shared, *results)]
         self.at_once = max(1, min(self.count, (AT_ONCE - self.fixed) // self.row_bytes))
 
     def computed(self, device: Device, launch: Launcher) -> None:
@@ -134,24 +137,57 @@ class _Rows:
 
     def _piece(self, device: Device, bench: Workbench, launch: Launcher, rows: slice) -> None:
         count, at = rows.stop - rows.start, 0
-        places, addresses = [], []
-        sources = [*(a[rows] for a in self.states), *self.shared]
-        for array in (*sources, *(a[rows] for a in self.results)):
+        sources, results = [*(a[rows] for a in self.states), *self.shared], [a[rows] for a in self.results]
+        places: list[Array] = []  # of the host, pinned
+        offsets: list[int] = []  # on the device
+        for array, is_pinned in zip((*sources, *results), self.is_pinned, strict=True):
             size = array.size * self.dtype.itemsize
-            places.append(bench.pinned.array[at : at + size].view(self.dtype).reshape(array.shape))
-            addresses.append(bench.memory.address + at)
+            staged = bench.pinned.array[at : at + size].view(self.dtype).reshape(array.shape)
+            places.append(array if is_pinned else staged)
+            offsets.append(at)
             at += _rounded(size)
+        first, stream = len(sources), bench.stream.handle
         for place, array in zip(places, sources, strict=False):
-            np.copyto(place, array)
-        first = len(sources)
-        inside = addresses[first] - bench.memory.address  # where what goes in ends
-        stream = bench.stream.handle
-        device.copy_in(bench.memory.address, bench.pinned.address, inside, stream)
-        launch(stream, addresses, count)
-        device.copy_out(bench.pinned.address + inside, addresses[first], at - inside, stream)
+            if place is not array:
+                np.copyto(place, array)
+        _copied(device, True, bench, places[:first], offsets[: first + 1], stream)
+        launch(stream, tuple(bench.memory.address + offset for offset in offsets), count)
+        _copied(device, False, bench, places[first:], [*offsets[first:], at], stream)
         bench.stream.synchronize()
-        for place, array in zip(places[first:], self.results, strict=True):
-            np.copyto(array[rows], place)
+        for place, array in zip(places[first:], results, strict=True):
+            if place is not array:
+                np.copyto(array, place)
+
+
+def _copied(
+    device: Device,
+    is_in: bool,
+    bench: Workbench,
+    places: Sequence[Array],
+    offsets: Sequence[int],
+    stream: int,
+) -> None:
+    """Between the host and the device, at the `offsets` of the places and of their end there: all at once
+    where the places lie side by side.
+    """
+    host = [place.__array_interface__["data"][0] for place in places]
+    sizes = [place.nbytes for place in places]
+    if all(a == bench.pinned.address + offset for a, offset in zip(host, offsets, strict=False)):
+        host, sizes = host[:1], [offsets[-1] - offsets[0]]
+    for here, offset, size in zip(host, offsets, sizes, strict=False):
+        there = bench.memory.address + offset
+        if is_in:
+            device.copy_in(there, here, size, stream)
+        else:
+            device.copy_out(here, there, size, stream)
+
+
+def _is_pinned(array: Array, dtype: DType) -> bool:
+    """Whether the device can copy from an array, or to it, without a detour."""
+    if array.dtype != dtype or not array.flags.c_contiguous or array.nbytes < WORTH_ASKING:
+        return False
+    start = array.__array_interface__["data"][0]
+    return driver().is_pinned(start) and driver().is_pinned(start + array.nbytes - 1)
 
 
 def _processors() -> int:

@@ -1,0 +1,156 @@
+"""A function of an arm as an external function of CasADi: machine code in a shared object that CasADi loads,
+with derivatives of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forearm.errors import ForearmError, InputError, shorten
+from forearm.kernels import cache, shared_object
+from forearm.kernels.cache_key import surroundings, told
+from forearm.kernels.compiled import CompileRequest
+from forearm.kernels.locks import making
+from forearm.reading.textfile import write_bytes
+from forearm.values import check_choice
+
+if TYPE_CHECKING:
+    from forearm.kernels.kernel import Kernel
+
+ORDERS = (0, 1, 2)  # of derivatives
+_loaded: dict[Path, str] = {}  # files that this process has loaded, and the digest of what was in them
+
+
+def casadi_function(
+    kernel: Kernel,
+    function: str | Iterable[str],
+    file: str | os.PathLike[str] | None = None,
+    derivatives: int = 2,
+) -> Any:
+    """The `casadi.Function`; see `Kernel.casadi`."""
+    request, casadi = request_of(kernel, function, derivatives), _casadi()
+    if not shared_object.is_possible():
+        from forearm.frameworks.casadi_c import compiled_c
+
+        return compiled_c(casadi, request, file, derivatives)
+    code = shared_object_of(request, derivatives)
+    name = "_and_".join(request.functions)
+    if file is None:
+        return _from_nowhere(casadi, name, code)
+    path, digest = _written(file, code), hashlib.sha256(code).hexdigest()
+    if _loaded.get(path) != digest and _is_in_memory(path):
+        return _from_nowhere(casadi, name, code)
+    made = casadi.external(name, str(path))
+    _loaded[path] = digest
+    return made
+
+
+def write_shared_object(
+    kernel: Kernel, function: str | Iterable[str], file: str | os.PathLike[str], derivatives: int = 2
+) -> Path:
+    """The file alone, for CasADi elsewhere: `casadi.external("inverse_dynamics", "./panda.so")`. It is for
+    Linux, and the processor that the kernel is for.
+
+    Args:
+        kernel: from `fa.compile`; with `cpu="x86-64-v3"` the file is for most machines of the last ten years.
+        function, file, derivatives: as in `Kernel.casadi`.
+    """
+    request = request_of(kernel, function, derivatives)
+    if not shared_object.is_possible():
+        raise ForearmError(
+            "casadi: shared objects are written on Linux, on 64-bit x86 and Arm; write C instead "
+            "(forearm.frameworks.casadi_c.write_c) and compile it."
+        )
+    return _written(file, shared_object_of(request, derivatives))
+
+
+def request_of(kernel: Kernel, function: str | Iterable[str], derivatives: int) -> CompileRequest:
+    """What is to be compiled, checked."""
+    from forearm.codegen.functions import FUNCTIONS
+
+    names = (
+        (function,)
+        if isinstance(function, str)
+        else tuple(function)
+        if isinstance(function, Iterable)
+        else ()
+    )
+    if not names or not all(isinstance(name, str) for name in names):
+        raise InputError(f"casadi: expected the name of a function, or several, got {shorten(function)}.")
+    for name in names:
+        check_choice(name, FUNCTIONS, "casadi, function")
+    if isinstance(derivatives, bool) or derivatives not in ORDERS:
+        raise InputError(f"casadi, derivatives: expected 0, 1 or 2, got {shorten(derivatives)}.")
+    if kernel.dtype != "float64":
+        raise InputError(
+            "casadi: CasADi computes in float64, and this kernel is of float32; compile another."
+        )
+    names = tuple(dict.fromkeys(names))
+    return CompileRequest(kernel.arm, names, kernel.dtype, tuple(kernel.parameters), kernel.cpu)
+
+
+def shared_object_of(request: CompileRequest, derivatives: int) -> bytes:
+    """The shared object, from the cache or made now."""
+    key = cache.key_of("casadi", derivatives, *told((request,)), surroundings(request.cpu))
+    kept = cache.read(key)
+    if kept is not None:
+        return kept[1]
+    with making():
+        from forearm.frameworks.casadi_functions import functions_of
+        from forearm.frameworks.casadi_ir import exported, module_of
+        from forearm.kernels.native import host, object_code
+
+        functions = functions_of(request, derivatives)
+        text = module_of(functions, host(request.dtype, 1, request.cpu))
+        code = shared_object.shared_object(object_code(text, request.cpu), exported(functions))
+    part = f"casadi, {derivatives} derivatives"
+    about = {"arm": request.arm.name, "functions": request.functions, "dtype": request.dtype, "part": part}
+    cache.write(key, about, code)
+    return code
+
+
+def _casadi() -> Any:
+    try:
+        import casadi
+    except ImportError as error:
+        raise ForearmError(
+            "casadi: CasADi is not installed; `pip install forearm[casadi]` installs it."
+        ) from error
+    return casadi
+
+
+def _from_nowhere(casadi: Any, name: str, code: bytes) -> Any:
+    """The function from a file that is gone again: what is loaded stays in memory."""
+    with tempfile.TemporaryDirectory(prefix="forearm") as folder:
+        path = Path(folder) / f"{name}.so"
+        path.write_bytes(code)
+        try:
+            return casadi.external(name, str(path))
+        except RuntimeError as error:
+            raise ForearmError(
+                f"casadi: CasADi cannot load {path}: {shorten(error, 300)}. If code may not be run from "
+                "there, give file= a path elsewhere, or set TMPDIR."
+            ) from error
+
+
+def _is_in_memory(path: Path) -> bool:
+    """Whether a file of this name was loaded: the system would take that one for the new."""
+    try:
+        return str(path) in Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return path in _loaded
+
+
+def _written(file: str | os.PathLike[str], code: bytes) -> Path:
+    """The file, whole or not at all."""
+    try:
+        path = Path(os.path.abspath(file))
+    except TypeError:
+        raise InputError(f"casadi, file: expected a path such as panda.so, got {shorten(file)}.") from None
+    write_bytes(path, code)
+    return path

@@ -24,6 +24,7 @@ from forearm.kernels.thread_pool import WORTH
 from forearm.values import check_choice
 
 if TYPE_CHECKING:
+    from forearm.frameworks.jax_functions import JaxFunctions
     from forearm.frameworks.torch_functions import TorchFunctions
     from forearm.kernels.batch_rollout import Rollout
     from forearm.kernels.rollout_gradient import RolloutGradient
@@ -110,6 +111,14 @@ class Kernel:
         see through: `k.torch.inverse_dynamics(q, qd, qdd)`.
         """
         return self._torch or _torch_functions(self)
+
+    @cached_property
+    def jax(self) -> JaxFunctions:
+        """The same functions for JAX's arrays: jit, grad, vmap and scan go through them (extra `jax`)."""
+        from forearm.frameworks.jax_functions import JaxFunctions, check_jax
+
+        check_jax()
+        return JaxFunctions(self)
 
     def inverse_dynamics(
         self,

@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import tempfile
+from collections.abc import Generator
 
 import hypothesis
 import pytest
@@ -31,6 +32,15 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["COLUMNS"] = "100"  # whatever terminal there is, or none
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each worker has a core
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    gc.disable()  # nothing that is collected goes away
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before cases are chosen by their marks

@@ -5,6 +5,7 @@ commands, options, names, links.
 from __future__ import annotations
 
 import argparse
+import ast
 import re
 import shlex
 import tomllib
@@ -43,6 +44,17 @@ OTHERS = {
     ("api.md", "text"): "test_api_page.py",
     ("performance.md", "text"): "measured",
 }
+# Examples that take seconds: what they call has tests of its own, and make test-long runs them.
+LONG_PYTHON = {
+    "checks.md-1",
+    "payload.md-1",
+    "payload.md-2",
+    "simulation.md-5",
+    "trajectories.md-8",
+    "waters-control.md-1",
+    "waters-control.md-3",
+}
+LONG_CONSOLE = {"index.md-1", "motions.md-2", "trajectories.md-1"}
 each_page = pytest.mark.parametrize("page", PAGES, ids=[path.name for path in PAGES])
 
 
@@ -66,12 +78,15 @@ def in_quiet_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     warnings.simplefilter("ignore", fa.ForearmWarning)
 
 
+def python_examples() -> list[Any]:
+    cases = [case for case in blocks("python") if not FRAMEWORKS.search(case[1])]
+    return [case for case in cases if case[0] not in LONG_PYTHON] + long(
+        case for case in cases if case[0] in LONG_PYTHON
+    )
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [block for block in blocks("python") if not FRAMEWORKS.search(block[1])],
-    ids=lambda v: v if len(v) < 40 else "",
-)
+@pytest.mark.parametrize(("name", "text"), python_examples(), ids=lambda v: v if len(v) < 40 else "")
 def test_python_example_runs(name: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     in_quiet_folder(tmp_path, monkeypatch)
     code = compile(text, name, "exec")
@@ -98,8 +113,12 @@ def command_lines() -> list[tuple[str, list[str]]]:
 
 
 def quick_and_long() -> list[Any]:
-    """Comparisons of all controllers take seconds each."""
-    slow = [case for case in command_lines() if any("control compare" in line for line in case[1])]
+    """Comparisons of all controllers take seconds each, and so do whole stories from file to payload."""
+    slow = [
+        case
+        for case in command_lines()
+        if case[0] in LONG_CONSOLE or any("control compare" in line for line in case[1])
+    ]
     return [*(case for case in command_lines() if case not in slow), *long(slow)]
 
 
@@ -115,6 +134,20 @@ def test_console_example_runs(
         program, *arguments = shlex.split(line)
         assert program == "forearm"
         assert main(arguments) == 0, line
+
+
+def test_examples_that_are_left_to_long_runs_are_there_and_import_what_there_is() -> None:
+    examples, lines = dict(blocks("python")), dict(command_lines())
+    assert examples.keys() >= LONG_PYTHON
+    for name in LONG_PYTHON:
+        imports = [node for node in ast.parse(examples[name]).body if isinstance(node, ast.ImportFrom)]
+        for node in imports:
+            module = import_module(str(node.module))
+            assert all(hasattr(module, one.name) for one in node.names), name
+    for name in LONG_CONSOLE:
+        for line in lines[name]:
+            _, *words = shlex.split(line)
+            assert _parser(words[0]).parse_known_args(_with_negative_numbers(words))[1] == [], line
 
 
 def test_readme_shows_the_two_commands_and_a_picture_on_its_first_screen() -> None:

@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 from pages import resolve
+from reproduced import reproduced
 
 import forearm as fa
-from forearm.reproduce import DOCUMENTS, Result, catalogue, reproduce
+from forearm.reproduce import DOCUMENTS, Result, catalogue
 
 DOCS = Path(__file__).parent.parent / "docs"
 COMMANDS = r"forearm [a-z]+( |$)"
@@ -44,7 +45,7 @@ def maker() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def results() -> list[Result]:
-    return list(reproduce("all"))
+    return [result for document in DOCUMENTS for result in reproduced(document)]
 
 
 @pytest.mark.slow

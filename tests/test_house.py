@@ -6,6 +6,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -44,9 +47,36 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports_of(tree: ast.AST, everywhere: bool) -> set[str]:
-    """The modules of forearm that a module imports: at its top level, or anywhere."""
-    nodes = ast.walk(tree) if everywhere else iter(tree.body if isinstance(tree, ast.Module) else [])
+@dataclass(frozen=True)
+class Module:
+    """What the rules ask of a module; its tree is too large to be kept."""
+
+    imports: frozenset[str]  # modules of forearm, wherever in it
+    imports_at_top: frozenset[str]
+    classes: tuple[str, ...]
+    docstring: str | None
+    docstrings: str
+    literals: tuple[str, ...]
+
+
+@cache
+def module(path: Path) -> Module:
+    """Parsed and gone through once for all rules."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = list(ast.walk(tree))
+    documented = [n for n in nodes if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef)]
+    return Module(
+        imports_of(nodes),
+        imports_of(tree.body),
+        tuple(n.name for n in nodes if isinstance(n, ast.ClassDef)),
+        ast.get_docstring(tree),
+        "\n".join(ast.get_docstring(n) or "" for n in documented),
+        tuple(n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)),
+    )
+
+
+def imports_of(nodes: Sequence[ast.AST]) -> frozenset[str]:
+    """The modules of forearm that these nodes import."""
     found = set()
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -57,13 +87,7 @@ def imports_of(tree: ast.AST, everywhere: bool) -> set[str]:
             found |= {n for n in names if (SOURCE / Path(*n.split("."))).with_suffix(".py").exists()} or {
                 inner
             }
-    return found
-
-
-def docstrings(path: Path) -> str:
-    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    nodes = [n for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, kinds)]
-    return "\n".join(ast.get_docstring(n) or "" for n in nodes)
+    return frozenset(found)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: module_name(p) or "forearm")
@@ -72,22 +96,19 @@ def test_imports_point_one_way(path: Path) -> None:
     if name in NO_ROOMS:
         return
     room = ROOMS.index(name.split(".")[0])
-    for target in imports_of(ast.parse(path.read_text(encoding="utf-8")), everywhere=True):
+    for target in module(path).imports:
         allowed = ROOMS.index(target.split(".")[0]) <= room or (name, target) in DEFERRED_EXCEPTIONS
         assert allowed, f"{name} imports {target}, which is in a later room"
 
 
 def test_no_cycles_between_modules() -> None:
-    graph = {
-        module_name(p): imports_of(ast.parse(p.read_text(encoding="utf-8")), everywhere=False)
-        for p in MODULES
-    }
+    graph = {module_name(p): module(p).imports_at_top for p in MODULES}
     done: set[str] = set()
 
     def visit(name: str, path: tuple[str, ...]) -> None:
         assert name not in path, f"import cycle: {' -> '.join((*path, name))}"
         if name not in done:
-            for target in graph.get(name, set()):
+            for target in graph.get(name, ()):
                 visit(target, (*path, name))
             done.add(name)
 
@@ -98,9 +119,8 @@ def test_no_cycles_between_modules() -> None:
 def test_every_class_name_is_defined_once() -> None:
     places: dict[str, list[str]] = {}
     for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ClassDef):
-                places.setdefault(node.name, []).append(module_name(path))
+        for name in module(path).classes:
+            places.setdefault(name, []).append(module_name(path))
     twice = {name: where for name, where in places.items() if len(where) > 1}
     assert twice == {}, "give one of each a name that says what it is"
 
@@ -112,8 +132,7 @@ def test_every_room_is_on_the_map_and_introduces_itself() -> None:
         shown = f"`{room}/`" if path.is_dir() else f"`{room}.py`"
         assert shown in on_the_map
         assert f"[{room}]" in on_the_map, f"{room} is not in the drawing"
-        module = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-        assert ast.get_docstring(ast.parse(module.read_text(encoding="utf-8")))
+        assert module(path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).docstring
     rooms = {module_name(p).split(".")[0] for p in MODULES} - NO_ROOMS
     assert rooms == set(ROOMS)
     listed = re.findall(r"^\| `(\w+)(?:/|\.py)` \|", on_the_map, flags=re.M)
@@ -127,7 +146,9 @@ def test_citations_name_a_document_of_the_references() -> None:
     cited = set()
     for path in MODULES:
         cited |= set(
-            re.findall(r"\b([A-Z][a-z]+) (?:\(\d|[IVX]+\b|p\. \d|\d\.\d+\b|[A-D]\.\d)", docstrings(path))
+            re.findall(
+                r"\b([A-Z][a-z]+) (?:\(\d|[IVX]+\b|p\. \d|\d\.\d+\b|[A-D]\.\d)", module(path).docstrings
+            )
         )
     assert cited, "the pattern finds no citation at all"
     cited -= {"Table", "Tables", "Fig", "Figure", "Section", "Appendix"}
@@ -140,12 +161,7 @@ def test_llvm_text_stands_in_the_builder_alone() -> None:
         r"\b(?:getelementptr|icmp|fcmp|alloca|shufflevector|nounwind|zeroinitializer|(?:insert|extract)element"
         r"|br i1|br label|ret void|call void)\b|= phi (?:i\d|ptr|$)"
     )
-    found = set()
-    for path in MODULES:
-        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        literals = [n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)]
-        if any(words.search(text) for text in literals):
-            found.add(module_name(path))
+    found = {module_name(p) for p in MODULES if any(words.search(text) for text in module(p).literals)}
     assert found == {"kernels.llvm", "kernels.vectors"}
 
 

@@ -66,6 +66,7 @@ def test_roll_pitch_yaw_come_back(rpy: tuple[float, float, float]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("side", [1.0, -1.0])
 @pytest.mark.parametrize("distance", DISTANCES)
+@pytest.mark.sweep
 def test_roll_pitch_yaw_come_back_through_the_pole(side: float, distance: float) -> None:
     rng = np.random.default_rng(3)
     for roll, yaw in [(0.0, 0.0), *rng.uniform(-math.pi, math.pi, (200, 2))]:

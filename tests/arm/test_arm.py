@@ -154,7 +154,7 @@ def test_texts_count_in_equality() -> None:
 
 @pytest.mark.slow
 @given(st.integers(0, 1000))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 def test_pickle_and_copy(seed: int) -> None:
     for arm in every_kind(seed, n=3):
         for again in (pickle.loads(pickle.dumps(arm)), copy.copy(arm), copy.deepcopy(arm)):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sweeps import long
 
 import forearm as fa
 from forearm.arm.snap import RoundedAngle, rounded_angles
@@ -29,7 +30,7 @@ def rounded(name: str, decimals: int) -> fa.Arm:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["puma560", "panda"])
+@pytest.mark.parametrize("name", ["puma560", *long(["panda"])])
 def test_right_angles_to_nine_decimals_cost_no_operations(name: str) -> None:
     exact, nine, four = rounded(name, 17), rounded(name, 9), rounded(name, 4)
     count = [fa.generate(arm, "inverse_dynamics").counts.operations for arm in (exact, nine, four)]

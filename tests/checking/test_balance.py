@@ -41,7 +41,7 @@ def weight(arm: Arm) -> float:
 
 @pytest.mark.slow
 @given(st.integers(0, 10_000), st.sampled_from([1, 2, 4, 6]))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 def test_gravity_torque_is_the_slope_of_the_potential_energy(seed: int, n: int) -> None:
     for arm in every_kind(seed, n):
         q = posture(arm, seed)

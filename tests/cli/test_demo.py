@@ -82,7 +82,8 @@ def report(made: Plan, needed: Torques, known: Followed) -> DemoReport:
 def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     folder = tmp_path_factory.mktemp("demo") / "out"
     text = io.StringIO()
-    with contextlib.redirect_stdout(text):
+    with contextlib.redirect_stdout(text), pytest.MonkeyPatch.context() as patched:
+        patched.setattr("forearm.cli.demo_report.speed.REPEATS", 1)
         assert main(["demo", "--output", str(folder)]) == 0
     return text.getvalue(), folder
 
@@ -185,7 +186,8 @@ def test_counts_are_as_printed_and_ours_are_fewest(made: Plan) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_timed_computes_the_same(made: Plan) -> None:
+def test_what_is_timed_computes_the_same(made: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forearm.cli.demo_report.speed.REPEATS", 1)
     rows = speed_rows(made.arm)
     assert len(rows) == 3
     for row in rows:

@@ -191,7 +191,7 @@ def test_the_parsers_of_all_lines_are_ours() -> None:
     assert all(isinstance(parser_of(name), Parser) for name in LINES)
 
 
-@pytest.mark.slow
+@pytest.mark.long  # with --json they are run by test_streams.py
 def test_lines_work(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What other tests take for lines without a fault."""
     monkeypatch.chdir(tmp_path)

@@ -81,8 +81,8 @@ def test_files_in_and_out(capsys: Capture, tmp_path: Path) -> None:
         encoding="utf-8",
     )
     table, points, picture = (tmp_path / name for name in ("go.csv", "go.json", "go.png"))
-    for out in (table, points):
-        code, said, _ = run(capsys, "cmu-dd", str(request), "-o", str(out), "--plot", str(picture))
+    for out, more in ((table, ("--plot", str(picture))), (points, ())):
+        code, said, _ = run(capsys, "cmu-dd", str(request), "-o", str(out), *more)
         assert code == 0
         assert f"wrote {out}\n" in said
     rows = list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))

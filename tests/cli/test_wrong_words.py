@@ -101,6 +101,7 @@ def test_a_misspelt_command_gets_a_suggestion(name: str, capsys: Capture) -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "option"), VALUED)
+@pytest.mark.sweep
 def test_an_empty_value_is_no_value(name: str, option: str, capsys: Capture) -> None:
     """It would pass for an option that is not given."""
     for word in (f"{option}=", f"{option}=--"):
@@ -109,6 +110,7 @@ def test_an_empty_value_is_no_value(name: str, option: str, capsys: Capture) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "option"), VALUED)
+@pytest.mark.sweep
 def test_a_value_is_not_forgotten(name: str, option: str, capsys: Capture) -> None:
     assert option in refused(capsys, *line(name, option))
 

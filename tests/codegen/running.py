@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -130,20 +131,31 @@ def run(
     program: Program, language: str, folder: Path, state: State, p: Floats | None = None
 ) -> dict[str, Floats]:
     """The outputs of the generated program; what it leaves unset is NaN."""
+    return runner(program, language, folder)(state, p)
+
+
+def runner(
+    program: Program, language: str, folder: Path
+) -> Callable[[State, Floats | None], dict[str, Floats]]:
+    """The same for many states: the program is written, and compiled, once."""
     needs(language)
     if language == "python":
         write(program, language, folder)
-        return run_python(imported(program.name, folder), program, state, p)
+        return partial(run_python, imported(program.name, folder), program)
     call = written(program, language, folder)
     order: Any = "F" if language == "fortran" else "C"
-    arrays = [np.array(state[a.name], dtype=float, order=order) for a in program.inputs]
-    if program.parameters:
-        k = np.full(max(program.kept, 1), np.nan)
-        call(f"{program.name}_prepare", [np.array(program.defaults if p is None else p), k])
-        arrays.append(k)
-    made = [np.full(a.shape, np.nan, order=order) for a in program.outputs]
-    call(program.name, [*arrays, *made])
-    return {a.name: array for a, array in zip(program.outputs, made, strict=True)}
+
+    def called(state: State, p: Floats | None = None) -> dict[str, Floats]:
+        arrays = [np.array(state[a.name], dtype=float, order=order) for a in program.inputs]
+        if program.parameters:
+            k = np.full(max(program.kept, 1), np.nan)
+            call(f"{program.name}_prepare", [np.array(program.defaults if p is None else p), k])
+            arrays.append(k)
+        made = [np.full(a.shape, np.nan, order=order) for a in program.outputs]
+        call(program.name, [*arrays, *made])
+        return {a.name: array for a, array in zip(program.outputs, made, strict=True)}
+
+    return called
 
 
 Call = Callable[[str, list[Floats]], None]

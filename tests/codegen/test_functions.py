@@ -78,7 +78,7 @@ def test_by_generated_python(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*COMPILED, *long(["panda", "stanford"])])
-@pytest.mark.sweep(first=3)
+@pytest.mark.sweep(first=2)
 def test_by_compiled_c(name: str) -> None:
     arm = ARMS[name]
     for function in GENERAL:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import Array, random_arm
-from codegen.running import run
+from codegen.running import run, runner
 from kinematics.closed_form.wrist_arms import many
 
 import forearm as fa
@@ -140,12 +140,10 @@ def test_one_pose_has_the_bits_of_a_batch_and_threads_change_nothing() -> None:
 def test_generated_code(language: str, tmp_path: Path) -> None:
     arm = arm_of("stanford")
     T = poses(arm, 5, 3)
-    program = program_for(arm, "inverse_kinematics")
-    for k, pose in enumerate(T):
-        folder = tmp_path / str(k)
-        folder.mkdir()
+    made = runner(program_for(arm, "inverse_kinematics"), language, tmp_path)
+    for pose in T:
         with np.errstate(invalid="ignore"):  # the root of a negative number says that a branch does not exist
-            (found,) = run(program, language, folder, {"T": pose}).values()
+            (found,) = made({"T": pose}, None).values()
         assert_same_branches(np.asarray(found).reshape(8, 6), fa.kinematics.inverse(arm, pose).q)
 
 
@@ -221,11 +219,10 @@ def test_generated_steps_lead_where_numeric_inverse_kinematics_does(language: st
     half = random_arm(6, 5)
     half = half.with_joint(half.joints[1].name, limits=(-1.5, math.inf))
     for arm in (arm_of("stanford"), arm_of("panda"), half):
-        program = program_for(arm, "numeric_inverse_kinematics")
-        for k, (q, T) in enumerate(zip(*near(arm, 3, 5), strict=True)):
-            folder = tmp_path / f"{arm.name}{k}"
-            folder.mkdir()
-            found, error = run(program, language, folder, {"q": q, "T": T}).values()
+        (folder := tmp_path / arm.name).mkdir()
+        made = runner(program_for(arm, "numeric_inverse_kinematics"), language, folder)
+        for q, T in zip(*near(arm, 3, 5), strict=True):
+            found, error = made({"q": q, "T": T}, None).values()
             truth = fa.kinematics.inverse_numeric(arm, T, start=q, starts=1)
             assert truth.solved
             assert np.max(error) < 1e-9

@@ -112,7 +112,7 @@ def asked(arm: Arm) -> dict[str, Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize("which", ["all", "gravity", "a link", "a mass", "a centre", "some"])
 @pytest.mark.parametrize("name", ARMS)
-@pytest.mark.sweep(first=4)
+@pytest.mark.sweep(first=3)
 def test_own_values_give_the_arm_and_other_values_the_other_arm(name: str, which: str) -> None:
     arm = ARMS[name]
     parameters = asked(arm)[which]

@@ -23,7 +23,7 @@ STEPS, H = 60, 2e-3
 SAME = 1e-9  # of the largest value: roundings of all steps in another order of operations
 ARMS = {
     "rigid": random_arm(3, 2, drives=False),
-    "dry": random_arm(5, 3, prismatic=False).replace(gravity=(0.0, 0.0, -2.0)),
+    "dry": random_arm(5, 2, prismatic=False).replace(gravity=(0.0, 0.0, -2.0)),
     "followers": random_arm(2, 2, mimic=True),
     "gears and bearings": loaded_arm("turning", 4, 2),
 }

@@ -66,6 +66,7 @@ def assert_close(got: Any, want: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["c", "cpp", "fortran"])
 @pytest.mark.parametrize("name", ["stanford", "driven", "geared"])
+@pytest.mark.sweep
 def test_torques(name: str, language: str, tmp_path: Path) -> None:
     arm = arm_of(name)
     q, qd, qdd = states(arm)

@@ -171,6 +171,7 @@ def servo_run(
 @pytest.mark.slow
 @pytest.mark.parametrize("seen_by", ["accelerometers", "tachometers", "encoders"])
 @pytest.mark.parametrize("gain", [0.5, 1.5])
+@pytest.mark.sweep
 def test_the_arm_is_servoed_along_its_motion(seen_by: str, gain: float) -> None:
     arm, motion = moving_arm()
     alone = run(arm, PD(arm), motion).rms

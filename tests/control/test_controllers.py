@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from arms import random_arm
 from one_joint import beam
+from sweeps import long
 
 import forearm as fa
 from forearm import control
@@ -147,6 +148,7 @@ OPERATIONS = {
 
 @pytest.mark.parametrize("name", OPERATIONS)
 @pytest.mark.parametrize("arm_name", ["puma560", "panda"])
+@pytest.mark.sweep
 def test_operations_are_those_of_the_generated_code_and_of_the_errors(name: str, arm_name: str) -> None:
     arm, (kind, a_joint) = fa.load(arm_name), OPERATIONS[name]
     counts = fa.generate(arm, "inverse_dynamics", language="c").counts
@@ -168,7 +170,7 @@ def test_operations_of_pd_and_pid() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["puma560-dhanaraj6", "stanford", "panda"])
+@pytest.mark.parametrize("name", ["puma560-dhanaraj6", "stanford", *long(["panda"])])
 def test_leaving_out_saves(name: str) -> None:
     arm = fa.load(name).rigid()
     whole = forces_of(arm).counts.operations

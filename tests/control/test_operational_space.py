@@ -37,6 +37,7 @@ def errors(arm: Arm, sample: Sample) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ARMS)
+@pytest.mark.sweep(first=3)
 def test_the_hand_accelerates_as_asked(name: str) -> None:
     arm = ARMS[name]()
     m = 6 if arm.n >= 6 else 3

@@ -47,6 +47,7 @@ def float_answer(arm: fa.Arm, function: str, name: str) -> Any:
 
 @pytest.mark.parametrize(("function", "name"), EVERY)
 @pytest.mark.parametrize("convention", ["standard", "modified", "frames"])
+@pytest.mark.sweep
 def test_counted_run_gives_the_answer_of_the_float_run(function: str, name: str, convention: Any) -> None:
     arm = random_arm(3, 4, convention).rigid().replace(gravity=(0.0, 0.0, -9.81))
     counted = values(run(arm, name, function), arm)
@@ -231,6 +232,7 @@ def test_customised_counts(arm: str, name: str, mul: int, add: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("arm", ["puma560-akb", "stanford", "panda", "ur5"])
 @pytest.mark.parametrize(("function", "name"), [e for e in EVERY if e[1] not in FARTHEST])
+@pytest.mark.sweep
 def test_customising_never_costs_more_and_takes_two_turns_a_joint_at_most(
     arm: str, function: str, name: str
 ) -> None:
@@ -278,7 +280,9 @@ def test_bias_drops_what_multiplies_accelerations() -> None:
 @pytest.mark.long
 @pytest.mark.slow
 def test_curves_are_exact_and_end_where_they_must() -> None:
-    drawn = {name: curve for name, curve in curves().items() if name in ("newton-euler", "lagrange-stored")}
+    drawn = {
+        name: curve for name, curve in curves(general).items() if name in ("newton-euler", "lagrange-stored")
+    }
     assert drawn["newton-euler"][0][-1] == 100
     assert drawn["lagrange-stored"][0][-1] == 30
     exact = count(chain(100), "newton-euler")

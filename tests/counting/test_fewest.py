@@ -123,6 +123,7 @@ def as_counted(arm: Arm) -> Arm:
 @pytest.mark.slow
 @pytest.mark.parametrize("function", METHODS)
 @pytest.mark.parametrize("name", ["puma560-akb", "stanford", "panda", "stanford-dhanaraj3"])
+@pytest.mark.sweep
 def test_counts_are_those_of_the_text(name: str, function: str) -> None:
     """Every operator in the generated C, by its characters, against what fewest says
     without writing anything.

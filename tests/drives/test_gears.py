@@ -22,6 +22,7 @@ def gear(points: int, interpolation: Any) -> fa.Transmission:
 
 @pytest.mark.parametrize("points", [2, 3, 10, 24, 300])
 @pytest.mark.parametrize("interpolation", ["linear", "spline"])
+@pytest.mark.sweep
 def test_operations_do_not_grow_with_the_curve(points: int, interpolation: str) -> None:
     rigid = fa.load("chain3").rigid()
     arm = rigid

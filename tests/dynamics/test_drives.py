@@ -64,6 +64,7 @@ def test_the_friction_law_of_the_puma() -> None:
 @pytest.mark.parametrize("speed", [0.0, 1e-300, -1e-300, 0.7, -0.7])
 @pytest.mark.parametrize("ratio", [53.7, -53.7, 1.0])
 @pytest.mark.parametrize("side", ["motor", "joint"])
+@pytest.mark.sweep(3)
 def test_friction_of_one_joint(side: Any, ratio: float, speed: float) -> None:
     """The sign of the gear ratio turns the motor round, and friction still brakes; sgn(0) = 0."""
     friction = Friction(side=side, viscous=0.013, coulomb=(0.31, -0.17))

@@ -258,6 +258,7 @@ def test_every_parameter_matters_or_is_listed(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kinds", "style", "upright", "cannot"), CASES.values(), ids=CASES.keys())
+@pytest.mark.sweep(first=4)
 def test_on_a_moving_base_with_a_loaded_hand_only_the_base_cannot_matter(
     kinds: str, style: Style, upright: bool, cannot: dict[str, str]
 ) -> None:

@@ -544,7 +544,7 @@ def there_and_back(arm: Arm) -> Arm:
 
 
 @pytest.mark.slow
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(SEEDS, st.integers(1, 16), st.booleans())
 def test_round_trip_changes_no_bit(seed: int, links: int, tree: bool) -> None:
     arm = arm_from_urdf(random_urdf(seed, Making(links=links, tree=tree)).encode(), "made.urdf")

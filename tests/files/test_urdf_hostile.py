@@ -97,8 +97,8 @@ def test_entity_that_nobody_defined() -> None:
 
 
 @pytest.mark.slow
-def test_million_links() -> None:
-    text = robot(*(f'<link name="l{i}"/>' for i in range(1_000_000)))
+def test_hundred_thousands_of_links() -> None:
+    text = robot(*(f'<link name="l{i}"/>' for i in range(200_000)))
     assert_refused(text, ", line 10002: more than 10000 <link> elements; the file is too large.")
 
 
@@ -538,7 +538,7 @@ def test_wide_tree() -> None:
 
 @pytest.mark.slow
 def test_cycle_beside_a_long_chain() -> None:
-    n = 5000
+    n = 2000
     chain = [joint(f"j{i}", i, i + 1) for i in range(n)]
     text = robot(links(*range(n + 1), "a", "b"), *chain, joint("k", "a", "b"), joint("l", "b", "a"))
     said = ": joint 'k' (link 'b') cannot be reached from the base '0': the joints around it form a cycle."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -15,10 +16,12 @@ from one_joint import MASS, beam, block
 
 import forearm as fa
 from forearm.dynamics.explicit_methods import TABLEAUS
-from forearm.kernels.batch_rollout_ir import rollout_kernel_text
+from forearm.kernels import batch_rollout
+from forearm.kernels.batch_rollout_ir import batch_rollout_text, rollout_kernel_text
 from forearm.kernels.cuda.ptx import assembly
 from forearm.kernels.cuda.text import DEVICE_TARGETS, device_module
-from forearm.kernels.rollout_request import RolloutRequest
+from forearm.kernels.native import function_of, host, loaded, object_code
+from forearm.kernels.rollout_request import ARGUMENTS, ROLLOUT, RolloutRequest
 
 Floats = NDArray[np.float64]
 H = 2e-3
@@ -28,8 +31,11 @@ DRY = fa.Friction(coulomb=15.0, viscous=0.2)
 
 @cache
 def arm_of(name: str) -> fa.Arm:
-    if name == "puma":
-        return fa.load("puma560")
+    if name == "motors":
+        motor = fa.Motor(
+            gear_ratio=-30.0, rotor_inertia=2e-3, torque_constant=0.2, resistance=1.5, max_voltage=12.0
+        )
+        return arm_of("sticks").with_drives(motor=motor)
     if name == "gears":
         return loaded_arm("chain", 1, 3)
     if name == "sticks":
@@ -64,10 +70,10 @@ def test_bits_are_those_of_simulations_one_by_one(name: str, method: str) -> Non
 
 @pytest.mark.slow
 def test_voltages_drive_motors() -> None:
-    arm = arm_of("puma")
+    arm = arm_of("motors")
     q, qd, u = starts(arm, 4)
-    made = fa.compile(arm).simulate(q, qd, steps=40, step=H, voltage=5.0 * u)
-    right = fa.simulate_many(arm, q, qd, 40 * H, voltage=5.0 * u, step=H)
+    made = fa.compile(arm).simulate(q, qd, steps=40, step=H, voltage=6.0 * u)
+    right = fa.simulate_many(arm, q, qd, 40 * H, voltage=6.0 * u, step=H)
     assert np.array_equal(made.q, right[0])
     assert np.array_equal(made.qd, right[1])
 
@@ -92,6 +98,49 @@ def test_neither_lanes_nor_threads_nor_records_change_bits() -> None:
     single = fa.compile(arm, dtype="float32").simulate(q, qd, torque=u, **told)
     assert single.q.dtype == np.float32
     assert np.max(np.abs(single.q - made.q)) < 1e-4
+
+
+def test_pieces_between_which_it_can_be_interrupted_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    k, (q, qd, u) = fa.compile(beam()), starts(beam(), 23)
+    told: dict[str, Any] = {"steps": 6, "step": H, "record": 2, "torque": np.repeat(u[:, None], 6, axis=1)}
+    right = k.simulate(q, qd, **told)
+    monkeypatch.setattr(batch_rollout, "AT_ONCE", 1)
+    monkeypatch.setattr(batch_rollout, "LEAST_ROWS", 5)
+    made = k.simulate(q, qd, threads=2, **told)
+    assert np.array_equal(made.q, right.q)
+    assert np.array_equal(made.qd, right.qd)
+    weights = right.q[:, 0], right.qd[:, 0]
+    pieces = k.simulate_gradient(made, weights, **told)
+    monkeypatch.undo()
+    whole = k.simulate_gradient(made, weights, **told)
+    assert all(np.array_equal(x, y) for x, y in zip(pieces[:3], whole[:3], strict=True))
+
+
+def test_a_great_many_arms() -> None:
+    k, count = fa.compile(beam(), dtype="float32"), 300_001
+    q = np.linspace(-1.0, 1.0, count, dtype=np.float32)[:, None]
+    made = k.simulate(q, 0.5, steps=3, step=H)
+    assert made.q.shape == (count, 1)
+    for row in (0, count // 2, count - 1):
+        assert np.array_equal(made.q[row], k.simulate(q[row], 0.5, steps=3, step=H).q)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not host("float64").fused, reason="a GPU's multiply-add rounds once")
+def test_the_text_of_a_gpu_thread_has_the_same_bits() -> None:
+    arm = arm_of("sticks")
+    q, qd, u = starts(arm, 3)
+    right = fa.compile(arm).simulate(q, qd, steps=40, step=H, torque=u)
+    program = RolloutRequest(arm, "float64", (), "host", "rk4", False).program()
+    code = object_code(batch_rollout_text(program, DEVICE_TARGETS["float64"]))
+    pointers, whole = ARGUMENTS[ROLLOUT]
+    kinds = [ctypes.c_void_p] * pointers + [ctypes.c_int64] * whole + [ctypes.c_double]
+    function = function_of(loaded(code, [ROLLOUT]), ROLLOUT, *kinds)
+    made, nothing = np.empty((2, 3, arm.n)), np.empty(0)
+    addresses = [x.ctypes.data for x in (q, qd, u, nothing, nothing, *made)]
+    function(*addresses, 3, 40, 0, 1, arm.n, arm.n, arm.n, 0, 0, 0, 0, H)
+    assert np.array_equal(made[0], right.q)
+    assert np.array_equal(made[1], right.qd)
 
 
 def test_a_block_that_slides_stops_and_stays() -> None:
@@ -136,7 +185,7 @@ def test_energy_is_kept_where_nothing_drives_or_brakes() -> None:
 def test_mujoco_takes_the_same_steps() -> None:
     import mujoco
 
-    arm = fa.load("panda").rigid()
+    arm = arm_of("rigid")
     model: Any = fa.to_mujoco(arm)
     model.opt.integrator, model.opt.timestep = mujoco.mjtIntegrator.mjINT_RK4, H
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
@@ -167,6 +216,10 @@ def test_inputs_by_step_are_held_over_each() -> None:
     many = k.simulate(q[0], qd[0], steps=7, step=H, torque=u)  # many inputs from one state
     assert np.array_equal(many.q[0], made.q[0])
     assert many.q.shape == (3, 1)
+    assert np.array_equal(
+        k.simulate(q[0], qd[0], steps=7, step=H, torque=u[:, 0]).q,
+        k.simulate(q[:1], qd[:1], steps=7, step=H, torque=u[:, :1]).q,
+    )
     held = k.simulate(q, qd, steps=7, step=H, torque=u[:, :1])
     assert np.array_equal(held.q, k.simulate(q, qd, steps=7, step=H, torque=u[:, 0]).q)
     assert np.array_equal(
@@ -203,13 +256,13 @@ def test_each_arm_may_have_its_own_parameters() -> None:
 
 @pytest.mark.slow
 def test_open_gear_ratios_make_torques_of_voltages() -> None:
-    arm = arm_of("puma")
+    arm = arm_of("motors")
     k = fa.compile(arm, parameters=["joint2.motor.gear_ratio"])
     q, qd, u = starts(arm, 2)
     N = 0.8 * next(iter(k.parameters.values()))
-    made = k.simulate(q, qd, steps=30, step=H, voltage=4.0 * u, parameters=[N])
+    made = k.simulate(q, qd, steps=30, step=H, voltage=6.0 * u, parameters=[N])
     changed = arm.with_drives({"joint2": {"motor": {"gear_ratio": N}}})
-    right = fa.compile(changed).simulate(q, qd, steps=30, step=H, voltage=4.0 * u)
+    right = fa.compile(changed).simulate(q, qd, steps=30, step=H, voltage=6.0 * u)
     assert np.allclose(made.q, right.q, rtol=0.0, atol=1e-11)
 
 
@@ -294,7 +347,7 @@ def test_a_plain_arm_is_one_loop_without_calls_on_a_gpu() -> None:
     for name, calls in (("rigid", False), ("sticks", True)):
         for dtype, target in DEVICE_TARGETS.items():
             program = RolloutRequest(arm_of(name), dtype, (), "host", "rk4", False).program()
-            made = assembly(device_module([rollout_kernel_text(program, target, 128)], target))
+            made = assembly(device_module([rollout_kernel_text(ROLLOUT, program, target, 128)], target))
             assert ".entry batch_rollout" in made
             assert ("call.uni" in made) is calls
             assert (".local" in made) is calls

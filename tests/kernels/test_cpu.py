@@ -37,6 +37,7 @@ def here() -> list[str]:
 
 @pytest.mark.parametrize("name", here())
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.sweep
 def test_every_level_computes_the_reference_alone_and_in_a_batch(name: str, dtype: str) -> None:
     k = fa.compile(ARM, dtype, cpu=name)
     q, qd, qdd = STATES.astype(dtype)

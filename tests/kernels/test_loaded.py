@@ -70,7 +70,7 @@ def test_torques_are_the_reference(name: str) -> None:
 @pytest.mark.slow
 @EVERY
 @pytest.mark.parametrize("size", [0.0, 1.0, 300.0])
-@pytest.mark.sweep(first=3)
+@pytest.mark.sweep(first=2)
 def test_accelerations_need_just_these_torques(name: str, size: float) -> None:
     """Torques that no motion was made for; at rest, where no friction has a direction, too."""
     arm, (q, qd, x) = ARMS[name], states(name, 40, 1)

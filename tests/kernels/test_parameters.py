@@ -145,6 +145,7 @@ def test_another_kernel_says_the_same(asked: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.sweep(first=3)
 def test_the_ways_to_give_values(asked: str) -> None:
     """A row, a table by name of all or some of them, numbers and arrays mixed;
     nothing at all is the arm's own.

@@ -167,6 +167,7 @@ signal.signal(signal.SIGALRM, handle)
 
 @needs_timer
 @pytest.mark.parametrize("of", ["another kernel", "the same kernel"])
+@pytest.mark.sweep(first=1)
 def test_a_signal_handler_calls_a_kernel_while_its_thread_compiles(of: str) -> None:
     code = """
 answers = []

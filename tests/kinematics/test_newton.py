@@ -143,6 +143,7 @@ def test_a_run_ends_when_solved_late_or_without_headway() -> None:
 
 @pytest.mark.parametrize("attitude", [True, False])
 @pytest.mark.parametrize("n", [1, 3, 6, 8])
+@pytest.mark.sweep
 def test_machine_code_follows_the_text_over_arrays(n: int, attitude: bool) -> None:
     arm, rng = random_arm(n, n, mimic=n > 3), np.random.default_rng(n)
     q = np.stack([posture(arm, k) for k in range(9)])

@@ -84,7 +84,7 @@ def test_hand_comes_where_it_was_asked_to(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [1, 5, *long([3, 8])])
+@pytest.mark.parametrize("n", [1, 3, *long([5, 8])])
 def test_arms_of_every_kind(n: int) -> None:
     for arm in every_kind(3, n):
         T = reachable(arm, 2, 100)

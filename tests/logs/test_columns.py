@@ -177,7 +177,7 @@ def test_joints_that_the_arm_does_not_have_are_warned_of() -> None:
 
 def test_messages_stay_short_for_hostile_headers() -> None:
     with pytest.raises(InputError) as error:
-        find([f"{k}{'x' * 5000}\n" for k in range(5000)])
+        find([f"{k}{'x' * 5000}\n" for k in range(1000)])
     assert len(str(error.value)) < 2000
-    assert "and 4988 more" in str(error.value)
+    assert "and 988 more" in str(error.value)
     assert "\n" not in str(error.value)

@@ -34,13 +34,13 @@ ROOTS = list(itertools.product((1.0, -1.0), repeat=2))
 @pytest.mark.sweep
 def test_closed_form_brings_the_hand_to_the_point(fore: float, roots: tuple[float, float]) -> None:
     g = Positioning(upper=0.45, fore=fore, offset=0.13, roots=roots)
-    rng = np.random.default_rng(5)
+    arm, rng = positioning_arm(g), np.random.default_rng(5)
     directions = rng.normal(size=(300, 3))
     p = directions / np.linalg.norm(directions, axis=1)[:, None] * rng.uniform(0.3, 0.8, 300)[:, None]
     p = p[np.hypot(p[:, 0], p[:, 1]) > 0.14]
     for point in p:  # by itself: rows are made continuous
         q = g.joints(point[None])
-        assert np.abs(fa.kinematics.forward(positioning_arm(g), q[0])[:3, 3] - point).max() < ROUNDING
+        assert np.abs(fa.kinematics.forward(arm, q[0])[:3, 3] - point).max() < ROUNDING
 
 
 @pytest.mark.parametrize("point", [(0.9, 0.0, 0.0), (0.05, 0.0, 0.4), (0.14, 0.0, 0.0)])

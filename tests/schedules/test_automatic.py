@@ -60,6 +60,7 @@ def covered(division: Division) -> list[int]:
 @pytest.mark.slow
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.sweep
 def test_every_operation_is_in_one_task(function: str, fused: bool) -> None:
     traced = traced_function(arm_of("puma560").rigid(), function)
     made = operations(traced, costs=ONE_EACH, fused=fused)

@@ -15,8 +15,8 @@ from forearm.simulation import Accuracy, Sampling, Schedule, without_inductance
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 4, 6, 10])
 @pytest.mark.parametrize("kind", ["torque", "voltage"])
+@pytest.mark.parametrize("seed", [1, 4, 6, 10])
 @pytest.mark.sweep(first=2)
 def test_energy_is_accounted_for(seed: int, kind: str) -> None:
     arm = without_inductance(random_arm(seed, 3))

@@ -15,6 +15,7 @@ from forearm.simulation import Accuracy, Sampling, Schedule
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("speed0", "rub"), [(1.3, 2.0), (-1.3, 3.0)])
+@pytest.mark.sweep
 def test_a_block_slows_down_evenly_and_stands_for_good(method: str, speed0: float, rub: float) -> None:
     end = abs(speed0) * MASS / rub
     run = fa.simulate(

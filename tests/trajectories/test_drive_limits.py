@@ -101,7 +101,7 @@ def shares(plan: fa.Plan, grid: float, dac: fa.DAC | None = None) -> dict[str, f
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
-@pytest.mark.sweep(first=3)
+@pytest.mark.sweep(first=2)
 def test_random_arms_hold_every_limit_and_use_one(seed: int) -> None:
     arm = limited_arm(seed)
     plan = fa.plan(arm, posture(arm, seed, 2 + seed % 2), step=1e-2)
@@ -116,7 +116,7 @@ def test_random_arms_hold_every_limit_and_use_one(seed: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(60))
-@pytest.mark.sweep(first=2)
+@pytest.mark.sweep(first=1)
 def test_the_panda_with_stribeck_friction(seed: int) -> None:
     arm = rubbing(fa.load("panda"), seed % 6)
     lower, upper = np.array([j.limits for j in arm.joints]).T

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from forearm.control.precomputed import Precomputed
     from forearm.control.procedures import Procedural, procedure
     from forearm.control.reference import default_motion, hold, smooth
-    from forearm.control.rollout_controller import rollout_controller
+    from forearm.control.rollout_laws import rollout_controller
     from forearm.control.sampling import natural_frequencies, period_for, sampling_period
     from forearm.control.sensors import Encoder, Sensors, Tachometer, exact_accelerations
     from forearm.control.store import Store, Stored, practise
@@ -83,7 +83,7 @@ _LATER = {
     "loop": ("Run", "run"),
     "model_error": ("perturbed", "without_friction"),
     "reference": ("hold", "smooth", "default_motion"),
-    "rollout_controller": ("rollout_controller",),
+    "rollout_laws": ("rollout_controller",),
     "sampling": ("natural_frequencies", "period_for", "sampling_period"),
     "sensors": ("Encoder", "Sensors", "Tachometer", "exact_accelerations"),
 }

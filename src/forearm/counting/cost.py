@@ -4,6 +4,7 @@ and what one more joint costs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -83,13 +84,13 @@ def per_joint(name: str, function: str = "inverse") -> dict[str, Counts]:
     }
 
 
-def curves() -> dict[str, tuple[list[int], list[int]]]:
+def curves(of: Callable[[str], General]) -> dict[str, tuple[list[int], list[int]]]:
     """For every inverse method n and mul + add of the generic chain:
     counted where n is small, then by the polynomial.
     """
     made = {}
     for name in METHODS["inverse"]:
-        by, last = general(name), FARTHEST.get(name, LAST)
+        by, last = of(name), FARTHEST.get(name, LAST)
         places = list(range(1, last + 1))
         counts = [by.at(n) for n in places]
         made[name] = (places, [c.mul + c.add for c in counts])

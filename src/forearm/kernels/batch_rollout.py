@@ -19,6 +19,7 @@ from forearm.kernels.rollout_arguments import (
     batch_of,
     check_driving,
     check_motors,
+    driven_batch,
     state_stride,
     strides_of,
 )
@@ -31,8 +32,11 @@ LEAST_ROWS = 256  # that are worth a call of their own
 
 
 class Rollout(NamedTuple):
-    """Where arms are: q and qd, (B, n) each at the end, or (B, steps // record + 1, n) with the start first
-    and then every `record`-th state; without B where there is one arm.
+    """Where arms are at the end, or with the start first and then every `record`-th state.
+
+    Args:
+        q, qd: joint coordinates and velocities, (B, n), or (B, steps // record + 1, n); without B where there
+            is one arm.
     """
 
     q: Array
@@ -60,6 +64,28 @@ class RolloutArrays:
     drive: Array
     drive_strides: tuple[int, int]
     parameters: Array
+    has_controller: bool = False
+
+    @property
+    def count(self) -> int:
+        """How many arms there are."""
+        return self.batch[0] if self.batch else 1
+
+    @property
+    def driving(self) -> list[tuple[Array, int, int]]:
+        """Inputs, parameters and what a controller reads, each with how many numbers lie between two arms and
+        between two steps; nothing in the place of what there is not.
+        """
+        drive = self.drive, *self.drive_strides
+        nothing = np.empty(0, self.drive.dtype), 0, 0
+        own = self.parameters, state_stride(self.parameters.shape), 0
+        return [nothing, own, drive] if self.has_controller else [drive, own, nothing]
+
+    @property
+    def strides(self) -> list[int]:
+        """Those of `driving` in the order in which machine code takes them; parameters have none by step."""
+        (_, u_row, u_step), (_, p_row, _), (_, r_row, r_step) = self.driving
+        return [u_row, u_step, p_row, r_row, r_step]
 
 
 def simulate(
@@ -79,7 +105,7 @@ def simulate(
     dtype = np.dtype(owner.dtype)
     asked = results_for([plan.result(given.batch, owner.arm.n)] * 2, pair_of(call.out), dtype)
     inputs = [given.q0, given.qd0, given.drive, given.parameters]
-    results = [apart(array, inputs) for array in asked]
+    results = asked if call.out is None else [apart(array, inputs) for array in asked]
     _run(rollout_of(request), given, results, plan, controller, call.threads)
     return Rollout(*copied(results, asked))
 
@@ -106,13 +132,14 @@ def arrays_of(
     u = np.full(size, u) if u.ndim == 0 else u
     shapes = [(name, u.shape, 3), *_parameter_shapes(parameters)]
     batch = batch_of(arm, {"q0": q0.shape, "qd0": qd0.shape}, shapes)
+    batch = batch or driven_batch(u.shape, plan.steps)
     strides = strides_of(name, u.shape, size, batch, plan.steps)
     values = np.empty(0, dtype)
     if owner.parameters:
         values = parameter_values(parameters, owner.parameters, batch, dtype)
     else:
         refuse(parameters)
-    return RolloutArrays(batch, q0, qd0, u, strides, values)
+    return RolloutArrays(batch, q0, qd0, u, strides, values, controller is not None)
 
 
 def request_of(
@@ -138,20 +165,14 @@ def _run(
     threads: int | None,
 ) -> None:
     """The machine code on the arrays."""
-    count, n = (given.batch[0] if given.batch else 1), given.q0.shape[-1]
+    count, n, size = given.count, given.q0.shape[-1], given.q0.itemsize
     native = function.part("batch" if count > 1 else "single")
-    size, nothing = given.q0.itemsize, np.empty(0, given.q0.dtype)
-    row, by_step = given.drive_strides
     states = state_stride(given.q0.shape), state_stride(given.qd0.shape)
-    drives = [given.drive, given.parameters, nothing]
-    steps, period = [row, state_stride(given.parameters.shape), 0], 1
-    inputs = row, by_step, steps[1], 0, 0
-    if controller is not None:
-        drives, steps, period = drives[::-1], steps[::-1], controller.period
-        inputs = 0, 0, steps[1], row, by_step
-    arrays = [given.q0, given.qd0, *drives, *results]
-    strides = [size * k for k in (*states, *steps, *[plan.records * n] * 2)]
-    numbers = plan.steps, plan.record, period, *states, *inputs, plan.h
+    arrays = [given.q0, given.qd0, *(array for array, _, _ in given.driving), *results]
+    rows = [*states, *(row for _, row, _ in given.driving), *[plan.records * n] * 2]
+    strides = [size * row for row in rows]
+    period = 1 if controller is None else controller.period
+    numbers = plan.steps, plan.record, period, *states, *given.strides, plan.h
 
     def called(*pointers_and_count: int) -> None:
         native.call(*pointers_and_count, *numbers)

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from forearm.codegen.differentiated import reverse_of
 from forearm.codegen.functions import Traced
 from forearm.codegen.rollout_step import HELD, RolloutStep
 from forearm.codegen.simulation_step import STATES
@@ -35,6 +37,14 @@ class RolloutProgram:
 
     step: RolloutStep
     law: Traced | None = None
+
+    @cached_property
+    def reversed_law(self) -> Traced:
+        """g^T J of the law: `u_weight` in beside what it reads, gradients of that out."""
+        assert self.law is not None
+        law = self.law
+        read = tuple(a for a in law.inputs if a.name in ("q", "qd", "reference") and a.size)
+        return reverse_of(Traced(law.graph, {"u": law.results["u"]}, read, law.outputs[:1]))
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -135,7 +145,7 @@ class RolloutRows:
             k, left, place, *rest = turn.now
             answer, state = rest[:kept], rest[kept:]
             if kept:
-                answer = self._answered(k, answer, state)
+                answer = self.answered(k, answer, state)
             u = answer[: self.n] if kept else self._inputs(k)
             made = self.vectors(self._stepped(state, u))
             after, left = f.op("add", k, 1), f.op("sub", left, 1)
@@ -243,30 +253,37 @@ class RolloutRows:
             body.keep("%lanes.u", read())
         return [InMemory("%lanes.u", j * lanes) for j in range(self.n)]
 
-    def _answered(self, k: Value, before: Sequence[Value], state: Sequence[Value]) -> list[Value]:
+    def answered(self, k: Value, before: Sequence[Value], state: Sequence[Value]) -> list[Value]:
         """What the controller answers, and keeps, at the first step of its period; held until the next."""
-        f, body, law, given, n = self.f, self.body, self.program.law, self.given, self.n
+        f, body, law, n = self.f, self.body, self.program.law, self.n
         assert law is not None
-        asked = f.compared("eq", f.op("srem", k, given["period"]), 0)
+        asked = self.is_asked(k)
         with f.when(asked) as end, f.inside():
-            t = f.op("fmul", f.cast("sitofp", k, self.target.scalar), given["h"])
-            moved = f.op("mul", k, given["r_step"])
-            size = self.program.reference
-            reference = self.gathered("reference", size, given["r_row"], moved) if size else []
-            named = {"t": [body.spread(t)], "q": state[:n], "qd": state[n : 2 * n], "state": before[n:]}
-            made = self._computed(law, named | {"reference": reference})
+            made = self.computed(law, self.read(k, state) | {"state": before[n:]})
             unknown = unknown_of(body, made["u"])
             u = [body.op("fadd", x, unknown) for x in made["u"]]
             answer = self.vectors([*u, *made.get("state_next", [])])
         return [f.phi(end, x, y) for x, y in zip(before, answer, strict=True)]
 
+    def is_asked(self, k: Value) -> Value:
+        """Whether the controller is asked at a step."""
+        return self.f.compared("eq", self.f.op("srem", k, self.given["period"]), 0)
+
+    def read(self, k: Value, state: Sequence[str]) -> dict[str, Sequence[str]]:
+        """What a law reads at a step: the time, a state and the row of its reference."""
+        f, given, size, n = self.f, self.given, self.program.reference, self.n
+        t = self.body.spread(f.op("fmul", f.cast("sitofp", k, self.target.scalar), given["h"]))
+        moved = f.op("mul", k, given["r_step"])
+        reference = self.gathered("reference", size, given["r_row"], moved) if size else []
+        return {"t": [t], "q": state[:n], "qd": state[n : 2 * n], "reference": reference}
+
     def _stepped(self, state: Sequence[str], u: list[Any]) -> list[str]:
         """The state after a step."""
         now, h = self._named(state), {"u": u, "h": [self.h]}
         if self.step.whole is not None:
-            return self._carried(self._computed(self.step.whole, now | h))
+            return self._carried(self.computed(self.step.whole, now | h))
         if self.step.loosened is not None:
-            now |= self._computed(self.step.loosened, now | h)
+            now |= self.computed(self.step.loosened, now | h)
         begin = [*now["q"], *now["qd"]]
         rates = self.stages(now, u)
         made = [self.body.fma(self.h, x, y) for x, y in zip(rates, begin, strict=True)]
@@ -275,7 +292,7 @@ class RolloutRows:
             return made
         change = [self.body.op("fmul", self.h, x) for x in rates[self.n :]]
         moved = {"q_moved": q, "qd_moved": qd, "qd_change": change}
-        return self._carried(now | self._computed(self.step.stopped, now | h | moved))
+        return self._carried(now | self.computed(self.step.stopped, now | h | moved))
 
     def stages(self, now: Mapping[str, Sequence[str]], u: Sequence[Any], keep: str = "") -> list[str]:
         """The mean rates of q and qd over a step: a loop over one text of accelerations, which carries the
@@ -338,7 +355,7 @@ class RolloutRows:
         compute(body, function.region.graph, results, values, places)
         return [result(body, e, values) for e in results]
 
-    def _computed(self, traced: Traced, named: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
+    def computed(self, traced: Traced, named: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
         """The results of a part of the step, from values by name."""
         body, graph = self.body, traced.graph
         values: dict[int, Any] = {}

@@ -200,15 +200,19 @@ def clear(place: Path) -> tuple[int, int]:
 
 
 def _bounded(place: Path) -> None:
-    found = entries(place)
-    total = sum(e.size for e in found)
-    for entry in found:
+    """After every write, so that entries are only made of the files where there is something to remove."""
+    total, old = 0, time.time() - STALE
+    for item, status in _written(place):
+        if item.name.endswith(ENDING):
+            total += status.st_size
+        elif status.st_mtime < old:
+            _removed(_entry(item, status))
+    if total <= bound():
+        return
+    for entry in entries(place):
         if total <= bound():
             break
         total -= entry.size if _removed(entry) else 0
-    for entry in unfinished(place):
-        if time.time() - entry.used > STALE:
-            _removed(entry)
 
 
 def _removed(entry: Entry) -> bool:
@@ -219,13 +223,22 @@ def _removed(entry: Entry) -> bool:
 
 
 def _files(place: Path, ending: str) -> Iterator[Entry]:
+    return (_entry(item, status) for item, status in _written(place) if item.name.endswith(ending))
+
+
+def _entry(item: os.DirEntry[str], status: os.stat_result) -> Entry:
+    return Entry(Path(item.path), status.st_size, status.st_mtime)
+
+
+def _written(place: Path) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
+    """Whatever the cache wrote here."""
     try:
         with os.scandir(place) as found:
             for item in found:
-                name = item.name
-                if name.endswith(ending) and WRITTEN.fullmatch(name) and item.is_file(follow_symlinks=False):
-                    with contextlib.suppress(FileNotFoundError):  # another process was faster
-                        status = item.stat(follow_symlinks=False)
-                        yield Entry(Path(item.path), status.st_size, status.st_mtime)
+                if WRITTEN.fullmatch(item.name) and item.is_file(follow_symlinks=False):
+                    try:
+                        yield item, item.stat(follow_symlinks=False)
+                    except FileNotFoundError:  # another process was faster
+                        continue
     except OSError:
         return

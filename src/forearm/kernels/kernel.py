@@ -81,7 +81,11 @@ class Kernel:
         return f"<Kernel of {self.arm.name!r}, {self.dtype}{where}, compiled: {made}>"
 
     def to(self, device: str) -> Kernel:
-        """The same functions on another device: "cpu", "cuda" or "cuda:1"."""
+        """The same functions on another device.
+
+        Args:
+            device: "cpu", "cuda" or "cuda:1".
+        """
         if device == self.device:
             return self
         found = self._elsewhere.get(device)
@@ -370,25 +374,33 @@ class Kernel:
         method: str = "rk4",
         torque: ArrayLike | None = None,
         voltage: ArrayLike | None = None,
+        controller: TracedController | Callable[..., Any] | None = None,
         threads: int | None = None,
         parameters: Parameters | None = None,
     ) -> RolloutGradient:
         """Gradients of what `simulate` was given: of the sum of weights times the states that it left, in
-        reverse mode, without a Jacobian. For arms whose joints friction cannot hold.
+        reverse mode, without a Jacobian. On the CPU, for arms whose joints friction cannot hold.
 
         Args:
             states: q and qd as `simulate` leaves them with this `record`, (records, n) or (B, records, n).
             weights: of q and qd: of those at the end, (n,) or (B, n), or of all that were kept.
+            steps, step: as `simulate` was given them.
             record: steps between kept states, from which those between are computed again.
-            steps, step, method, torque, voltage, parameters: as `simulate` was given them.
-            threads: as in every method of `Kernel`.
+            method, torque, voltage, controller: as `simulate` was given them; `record` is a multiple of the
+                controller's period.
+            threads, parameters: as in every method of `Kernel`.
         """
+        if self.device != CPU:
+            raise InputError(
+                "simulate_gradient: gradients of rollouts are computed on the CPU, from arrays there; take "
+                'k.to("cpu").'
+            )
         with making():
             from forearm.kernels.rollout_arguments import plan_of
             from forearm.kernels.rollout_gradient import simulate_gradient
 
         plan = plan_of(steps, step, method, record)
-        driving = {"torque": torque, "voltage": voltage}
+        driving = {"torque": torque, "voltage": voltage, "controller": controller}
         return simulate_gradient(self, states, weights, plan, driving, threads, parameters)
 
     def fused(self, functions: Iterable[str]) -> Fused:
@@ -420,8 +432,12 @@ class Kernel:
         return casadi_function(self, function, file, derivatives)
 
     def compiled(self, *names: str, derived: tuple[str, ...] = ()) -> Any:
-        """A function by name, or several as one, differentiated in these ways; made when it is
-        first called. A `Compiled`, or for a GPU a `DeviceCompiled`.
+        """A function by name, or several as one; made when it is first called. A `Compiled`, or for a GPU a
+        `DeviceCompiled`.
+
+        Args:
+            names: those that `fa.generate` knows.
+            derived: ways of `codegen.differentiated` that it is differentiated in, one after the other.
         """
         found = self._made.get((*names, *derived))
         if found is not None:

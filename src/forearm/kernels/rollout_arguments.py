@@ -87,6 +87,11 @@ def batch_of(arm: Arm, states: Mapping[str, Shape], others: Sequence[tuple[str, 
     return (sizes.pop(),) if sizes else (1,) if found else ()
 
 
+def driven_batch(shape: Shape, steps: int) -> Shape:
+    """The arms that go from one state, by what drives them: rows, unless there is one for each step."""
+    return shape[:1] if len(shape) == 2 and shape[0] != steps else ()
+
+
 def strides_of(name: str, shape: Shape, size: int, batch: Shape, steps: int) -> tuple[int, int]:
     """How many numbers lie between two arms, and between two steps, of what drives them: (size,) or
     (B, size) held, (steps, size) or (B, steps, size) by step, 1 in the place of what all share.

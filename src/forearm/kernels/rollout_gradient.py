@@ -16,13 +16,18 @@ from forearm.errors import InputError
 from forearm.kernels.arrays import Array, DType, as_numbers
 from forearm.kernels.batch_rollout import RolloutArrays, RolloutOwner, arrays_of, request_of, run_rows
 from forearm.kernels.dispatch import Parameters
-from forearm.kernels.rollout_arguments import RolloutPlan, check_driving, state_stride
+from forearm.kernels.rollout_arguments import RolloutPlan, check_driving
 from forearm.kernels.rollout_request import ROLLOUT_GRADIENT, rollout_of
+from forearm.kernels.traced_controller import TracedController, as_controller
 
 
 class RolloutGradient(NamedTuple):
-    """g^T J of a rollout: q0 and qd0, (B, n) each; `drive` in the shape of the torque or voltage; parameters,
-    (P,) or (B, P) as they were given, None where none are open.
+    """g^T J of a rollout.
+
+    Args:
+        q0, qd0: of the states at the start, (B, n).
+        drive: in the shape of the torque or voltage, or of the controller's reference.
+        parameters: (P,) or (B, P) as they were given, None where none are open.
     """
 
     q0: Array
@@ -42,48 +47,63 @@ def simulate_gradient(
 ) -> RolloutGradient:
     """Gradients of what a rollout was given, as `Kernel.simulate_gradient` says."""
     arm, dtype, n = owner.arm, np.dtype(owner.dtype), owner.arm.n
-    _refuse_sticking(arm, tuple(owner.parameters))
+    refuse_sticking(arm, tuple(owner.parameters))
     what = check_driving(driving)
+    controller = as_controller(driving[what]) if what == "controller" else None
+    if controller is not None:
+        _check_controller(controller, plan)
     q, qd = _states(states, arm, plan, dtype)
     start = q[..., 0, :], qd[..., 0, :]
-    given = arrays_of(owner, start, plan, (what, driving[what]), None, parameters)
-    by_record, (x, y) = _weights(weights, q.shape, dtype)
+    given = arrays_of(owner, start, plan, (what, driving[what]), controller, parameters)
+    by_record, weighted = _weights(weights, q.shape, dtype)
     batch = q.shape[:-2]
     if given.batch != batch:
         raise InputError(f"simulate_gradient: expected states of {given.batch} arms, got {q.shape}.")
-    count = batch[0] if batch else 1
-    by_step = given.drive_strides[1] > 0
-    steps = (plan.steps,) if by_step else ()
-    made = [np.empty((count, n), dtype), np.empty((count, n), dtype), np.empty((count, *steps, n), dtype)]
-    slopes = np.empty((count, len(owner.parameters)), dtype)
-    scratch = np.empty((count, plan.record, 2 * n), dtype)
-    request = replace(request_of(owner, plan.method, what, None, n), function=ROLLOUT_GRADIENT)
-    function = rollout_of(request)
-    arrays = [q, qd, given.drive, given.parameters, x, y, scratch, *made, slopes]
-    row, step = given.drive_strides
-    p_row = state_stride(given.parameters.shape)
-    kept, weighed = plan.records * n, (plan.records if by_record else 1) * n
-    left = [n, n, (plan.steps if by_step else 1) * n, len(owner.parameters)]
-    rows = [kept, kept, row, p_row, weighed, weighed, plan.record * 2 * n, *left]
+    request = request_of(owner, plan.method, what, controller, given.drive.shape[-1])
+    function = rollout_of(replace(request, function=ROLLOUT_GRADIENT))
+    count, by_step = given.count, given.drive_strides[1] > 0
+    # A controller leaves nothing at steps at which it is not asked.
+    drive = np.zeros((count, plan.steps if by_step else 1, given.drive.shape[-1]), dtype)
+    made = [np.empty((count, k), dtype) for k in (n, n, len(owner.parameters))]
+    scratch = np.empty((count, plan.record, (2 if controller is None else 3) * n), dtype)
+    left = [scratch, *made[:2], drive, made[2]]
+    (u, u_row, u_step), (values, p_row, _), (reference, r_row, r_step) = given.driving
+    arrays = [q, qd, u, values, *weighted, *left]
+    weighed = (plan.records if by_record else 1) * n
+    rows = [plan.records * n, plan.records * n, u_row, p_row, weighed, weighed]
+    rows += [array.size // max(count, 1) for array in left]
+    numbers = [plan.steps, plan.record, plan.records, u_row, u_step, p_row, int(by_record), int(by_step)]
+    if controller is not None:
+        arrays, rows = [*arrays, reference], [*rows, r_row]
+        numbers += [controller.period, r_row, r_step]
     native = function.part("batch" if count > 1 else "single")
-    numbers = plan.steps, plan.record, plan.records, row, step, p_row, int(by_record), int(by_step), plan.h
 
     def called(*pointers_and_count: int) -> None:
-        native.call(*pointers_and_count, *numbers)
+        native.call(*pointers_and_count, *numbers, plan.h)
 
-    strides = [dtype.itemsize * k for k in rows]
+    strides = [dtype.itemsize * row for row in rows]
     run_rows(function, replace(native, call=called), arrays, strides, (count, 4 * plan.steps), threads)
-    drive = _summed(made[2], given, by_step)
     q0, qd0 = (array.reshape(*batch, n) for array in made[:2])
-    shared = given.parameters.ndim == 1
-    by_parameters = slopes.sum(axis=0) if shared else slopes
-    return RolloutGradient(q0, qd0, drive, by_parameters if owner.parameters else None)
+    by_parameters = made[2].sum(axis=0) if given.parameters.ndim == 1 else made[2]
+    return RolloutGradient(q0, qd0, _summed(drive, given), by_parameters if owner.parameters else None)
 
 
-def _summed(slopes: Array, given: RolloutArrays, by_step: bool) -> Array:
+def _check_controller(controller: TracedController, plan: RolloutPlan) -> None:
+    if controller.state:
+        raise InputError(
+            "simulate_gradient, controller: a law that keeps a state is not differentiated; give what it "
+            "answered as torque."
+        )
+    if plan.record % controller.period:
+        raise InputError(
+            "simulate_gradient, record: expected a multiple of the controller's period, "
+            f"{controller.period}, got {plan.record}."
+        )
+
+
+def _summed(slopes: Array, given: RolloutArrays) -> Array:
     """The gradient of inputs in their shape: summed over arms that share them."""
-    row = given.drive_strides[0]
-    if not row:
+    if not given.drive_strides[0]:
         slopes = slopes.sum(axis=0, keepdims=True)
     made: Array = slopes.reshape(given.drive.shape)
     return made
@@ -116,7 +136,8 @@ def _weights(
     return shapes == {states}, made
 
 
-def _refuse_sticking(arm: Arm, parameters: tuple[str, ...]) -> None:
+def refuse_sticking(arm: Arm, parameters: tuple[str, ...]) -> None:
+    """Refuse arms with a joint that friction can hold."""
     from forearm.codegen.simulation_step import held_by_friction
     from forearm.drives.joint import depends_on_load
 

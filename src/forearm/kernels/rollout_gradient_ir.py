@@ -15,36 +15,62 @@ from collections.abc import Sequence
 
 from forearm.codegen.differentiated import GRADIENT, PARAMETERS
 from forearm.kernels.batch_rollout_ir import RolloutProgram, RolloutRows, farthest
-from forearm.kernels.ir import compute, leaves_of, module_text, result
+from forearm.kernels.ir import compute, leaves_of, module_text, result, unknown_of
 from forearm.kernels.llvm import IRFunction, Value
 from forearm.kernels.rollout_request import ROLLOUT_GRADIENT
 from forearm.kernels.vectors import Body, Target
 
 # What the function is given, in this order. States are kept every `every` steps, `records` of each row;
-# `scratch` has room for the states of so many steps of each row. Weights are of the end alone, or of every
-# record where by_record is 1; gradients of inputs are summed over steps, or by step where by_step is 1.
+# `scratch` has room for the states of so many steps of each row, and for what a controller answered. Weights
+# are of the end alone, or of every record where by_record is 1; gradients out_u of inputs, or of a
+# controller's reference, are summed over steps, or by step where by_step is 1.
 ARRAYS = (
     *("states_q", "states_qd", "u", "parameters", "weights_q", "weights_qd", "scratch"),
     *("out_q0", "out_qd0", "out_u", "out_parameters"),
 )
 COUNTS = ("count", "steps", "every", "records")
 STRIDES = ("u_row", "u_step", "p_row", "by_record", "by_step")
+OF_CONTROLLER = ("period", "r_row", "r_step")  # which come last, and an array `reference` behind the others
 
 
-def gradient_arguments(target: Target) -> dict[str, str]:
+def gradient_arguments(program: RolloutProgram, target: Target) -> dict[str, str]:
     """The arguments of the function, by name, with their types; `h` is the length of a step, s."""
-    return dict.fromkeys(ARRAYS, "ptr") | dict.fromkeys((*COUNTS, *STRIDES), "i64") | {"h": target.scalar}
+    arrays, numbers = [*ARRAYS], [*COUNTS, *STRIDES]
+    if program.law is not None:
+        arrays.append("reference")
+        numbers += OF_CONTROLLER
+    return dict.fromkeys(arrays, "ptr") | dict.fromkeys(numbers, "i64") | {"h": target.scalar}
 
 
 def rollout_gradient_text(program: RolloutProgram, target: Target) -> str:
     """The module for a CPU: `void rollout_gradient(...)` with `gradient_arguments`."""
-    f = IRFunction(ROLLOUT_GRADIENT, gradient_arguments(target))
-    given = dict(zip(gradient_arguments(target), f.arguments, strict=True))
+    f = IRFunction(ROLLOUT_GRADIENT, gradient_arguments(program, target))
+    given = dict(zip(gradient_arguments(program, target), f.arguments, strict=True))
     rows = GradientRows(program, Body(target, f=f), given)
     with f.loop(0, given["count"], target.lanes) as at:
         rows.write(at)
     f.ret()
     return module_text([f.text()], target)
+
+
+def gradient_kernel_text(name: str, program: RolloutProgram, target: Target, threads: int) -> str:
+    """The same function as a kernel of a GPU, one thread per row in blocks of so many threads; the count of
+    rows is its last argument.
+    """
+    given = gradient_arguments(program, target)
+    given["count"] = given.pop("count")
+    f = IRFunction(name, given, on_device=True)
+    named = dict(zip(given, f.arguments, strict=True))
+    at = f.op("add", f.op("mul", f.block(), threads), f.thread())
+    with f.unless(f.compared("sge", at, named["count"])):
+        GradientRows(program, Body(target, f=f), named).write(at)
+    f.ret()
+    return f.text()
+
+
+def scratch_size(program: RolloutProgram) -> int:
+    """Numbers that are kept of a step while steps are computed again."""
+    return (2 if program.law is None else 3) * program.step.n
 
 
 class GradientRows:
@@ -54,7 +80,9 @@ class GradientRows:
         self.program, self.step, self.body, self.given = program, program.step, body, given
         self.f, self.n, self.lanes = body.f, program.step.n, body.target.lanes
         self.open = len(program.parameters)
-        self.rows = RolloutRows(program, body, given, max(2 * self.n, self.open))
+        self.kept = scratch_size(program)
+        self.width = self.n if program.law is None else program.reference
+        self.rows = RolloutRows(program, body, given, max(self.kept, self.open, self.width))
         body.space("%lanes.stages", len(self.step.method.c) * 2 * self.n * self.lanes)
         if self.open:
             body.space("%lanes.parameters", self.open * self.lanes)
@@ -62,16 +90,18 @@ class GradientRows:
     def write(self, at: Value) -> None:
         """All of it."""
         f, body, rows, given, n = self.f, self.body, self.rows, self.given, self.n
-        rows.begin(at)
+        known = rows.begin(at)
         reverse = self.step.reversed_accelerations
         self.known = rows.offline(reverse.graph, reverse.results)
         if self.open:
             body.keep("%lanes.parameters", [body.constant(0.0)] * self.open)
-        none = rows.vectors([body.constant(0.0)] * (3 * n))  # of q, qd and u
+        more = 0 if self.program.law is None else self.width  # q, qd, u and a controller's reference
+        none = rows.vectors([body.constant(0.0)] * (3 * n + more))
         with f.unless(f.compared("ne", given["by_record"], 0)) as begun:
             last = rows.vectors(self._weights(None))
         start = [f.phi(begun, x, y) for x, y in zip(none, last, strict=False)]
-        with f.repeat(f.op("sub", given["records"], 1), *start, *none[2 * n :]) as turn:
+        unknown = rows.vectors([unknown_of(body, list(start), known)])  # NaN where any number was not known
+        with f.repeat(f.op("sub", given["records"], 1), *start, *none[2 * n :], *unknown) as turn:
             r, *carried = turn.now
             carried = self._segment(r, carried)
             with f.when(f.compared("ne", given["by_record"], 0)) as done:
@@ -81,14 +111,16 @@ class GradientRows:
             weighed = [f.phi(done, x, y) for x, y in both]
             carried = [*weighed, *carried[2 * n :]]
             turn.again(f.op("sub", r, 1), *carried, where=f.compared("sgt", r, 0))
-        whole = f.op("add", 0, n)
-        rows.scattered("out_q0", carried[:n], whole)
-        rows.scattered("out_qd0", carried[n : 2 * n], whole)
-        with f.unless(f.compared("ne", given["by_step"], 0)):
-            rows.scattered("out_u", carried[2 * n :], whole)
+        whole, final = f.op("add", 0, n), unknown_of(body, list(carried[: 2 * n]), carried[-1])
+        made = [body.op("fadd", x, final) for x in carried[:-1]]
+        rows.scattered("out_q0", made[:n], whole)
+        rows.scattered("out_qd0", made[n : 2 * n], whole)
+        if self.width:
+            with f.unless(f.compared("ne", given["by_step"], 0)):
+                rows.scattered("out_u", made[-self.width :], f.op("add", 0, self.width))
         if self.open:
-            made = body.vectors("%lanes.parameters", self.open)
-            rows.scattered("out_parameters", made, f.op("add", 0, self.open))
+            sums = [body.op("fadd", x, final) for x in body.vectors("%lanes.parameters", self.open)]
+            rows.scattered("out_parameters", sums, f.op("add", 0, self.open))
 
     def _weights(self, moved: Value | None) -> list[str]:
         """Those of q and qd: at the end, or of the record that lies so far behind the first."""
@@ -105,13 +137,20 @@ class GradientRows:
         with f.when(f.compared("sgt", count, 0)) as end:
             row, there = f.op("mul", given["records"], n), f.op("mul", r, n)
             state = [x for name in ("states_q", "states_qd") for x in rows.gathered(name, n, row, there)]
-            self._keep(0, state)
-            with f.when(f.compared("sgt", count, 1)), f.repeat(1, *rows.vectors(state)) as turn:
-                i, *now = turn.now
-                made = self._stepped(now, self._inputs(f.op("sub", f.op("add", first, i), 1)))
-                self._keep(i, made)
+            none = [self.body.constant(0.0)] * (self.kept - 2 * n)
+            with f.repeat(0, *rows.vectors([*state, *none])) as turn:
+                i, *kept = turn.now
+                now, answer = kept[: 2 * n], kept[2 * n :]
+                k = f.op("add", first, i)
+                if answer:
+                    answer = rows.answered(k, answer, now)
+                self._keep(i, [*now, *answer])
                 after = f.op("add", i, 1)
-                turn.again(after, *rows.vectors(made), where=f.compared("slt", after, count))
+                more = f.compared("slt", after, count)
+                with f.when(more) as done:
+                    made = rows.vectors(self._stepped(now, answer or self._inputs(k)))
+                now = [f.phi(done, x, y) for x, y in zip(now, made, strict=True)]
+                turn.again(after, *now, *answer, where=more)
             with f.repeat(f.op("sub", count, 1), *carried) as turn:
                 i, *later = turn.now
                 k = f.op("add", first, i)
@@ -120,8 +159,8 @@ class GradientRows:
         return [f.phi(end, x, y) for x, y in zip(carried, earlier, strict=True)]
 
     def _keep(self, i: Value | int, state: Sequence[str]) -> None:
-        """A state to its place in the scratch memory."""
-        f, size = self.f, 2 * self.n
+        """A state, and what a controller answered, to its place in the scratch memory."""
+        f, size = self.f, self.kept
         row = f.op("mul", self.given["every"], size)
         self.rows.scattered("scratch", state, row, f.op("mul", f.op("add", 0, i), size))
 
@@ -142,11 +181,11 @@ class GradientRows:
         """One step backwards: its stages computed again, then gone through from the last to the first."""
         f, body, rows, n, method = self.f, self.body, self.rows, self.n, self.step.method
         size, stages, far = 2 * n, len(method.c), farthest(method.a)
-        row = f.op("mul", self.given["every"], size)
-        state = rows.gathered("scratch", size, row, f.op("mul", i, size))
-        u = self._inputs(k)
+        row = f.op("mul", self.given["every"], self.kept)
+        kept = rows.gathered("scratch", self.kept, row, f.op("mul", i, self.kept))
+        state, u = kept[:size], kept[size:] or self._inputs(k)
         rows.stages(self._named(state), u, keep="%lanes.stages")
-        later = list(carried[:size])
+        later, unknown = list(carried[:size]), unknown_of(body, [*state, *u], carried[-1])
         none = [body.constant(0.0)] * size
         begin = rows.vectors([*none * far, *none, *none[:n]])  # of later stages, sums of these, and of u
         with f.repeat(stages - 1, *begin) as turn:
@@ -162,11 +201,38 @@ class GradientRows:
             driven = rows.vectors([body.op("fadd", x, y) for x, y in zip(driven, slopes["u"], strict=True)])
             made = [*rows.vectors(moved), *sums, *driven]
             turn.again(f.op("sub", s, 1), *made, where=f.compared("sgt", s, 0))
+        both = zip(carried, [*sums, *driven], strict=False)
+        made = rows.vectors([body.op("fadd", x, y) for x, y in both])
+        if self.program.law is None:
+            self._leave(k, driven)
+        else:
+            made = self._through_law(k, state, [*made, *carried[3 * n : -1]])
+        return [*made, *rows.vectors([unknown])]
+
+    def _leave(self, k: Value, slopes: Sequence[str]) -> None:
+        """The gradient of what drove a step, where it is asked for step by step."""
+        f, size = self.f, len(slopes)
         with f.when(f.compared("ne", self.given["by_step"], 0)):
-            whole = f.op("mul", self.given["steps"], n)
-            rows.scattered("out_u", driven, whole, f.op("mul", k, n))
-        both = zip(carried, [*sums, *driven], strict=True)
-        return rows.vectors([body.op("fadd", x, y) for x, y in both])
+            row = f.op("mul", self.given["steps"], size)
+            self.rows.scattered("out_u", slopes, row, f.op("mul", k, size))
+
+    def _through_law(self, k: Value, state: Sequence[str], carried: Sequence[Value]) -> list[Value]:
+        """Where the controller was asked, the weights of its answer become those of the state and of its
+        reference.
+        """
+        f, body, rows, n, law = self.f, self.body, self.rows, self.n, self.program.reversed_law
+        with f.when(rows.is_asked(k)) as end, f.inside():
+            read = rows.read(k, state) | {"u_weight": carried[2 * n : 3 * n]}
+            slopes = rows.computed(law, read)
+            added = [slopes[f"{name}_{GRADIENT}"] for name in ("q", "qd")]
+            both = zip(carried, [x for some in added for x in some], strict=False)
+            by_state = [body.op("fadd", x, y) for x, y in both]
+            by_reference = slopes.get(f"reference_{GRADIENT}", [])
+            sums = [body.op("fadd", x, y) for x, y in zip(carried[3 * n :], by_reference, strict=True)]
+            if by_reference:
+                self._leave(k, by_reference)
+            answered = rows.vectors([*by_state, *[body.constant(0.0)] * n, *sums])
+        return [f.phi(end, x, y) for x, y in zip(carried, answered, strict=True)]
 
     def _wanted(self, s: Value, later: Sequence[Value], before: Sequence[Sequence[Value]]) -> list[str]:
         """h (b_s x + sum a_rs Q_r') and h (b_s y + sum a_rs V_r'), `before` being Q', V' of later stages."""

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from forearm.kernels.batch_rollout_ir import RolloutProgram
 
 # The functions' names in their objects, and how many arrays and whole numbers they are given; the length of
-# a step comes last.
+# a step comes last. The gradient of a controller's reference takes some more.
 ROLLOUT, ROLLOUT_GRADIENT = "batch_rollout", "rollout_gradient"
 ARGUMENTS = {ROLLOUT: (7, 11), ROLLOUT_GRADIENT: (11, 9)}
+OF_CONTROLLER = 1, 3
 MOST_KEPT = 32  # rollouts of a process
 
 
@@ -101,6 +102,8 @@ class CompiledRollout:
         def place(about: About, memory: Loaded) -> Native:
             number = ctypes.c_double if request.dtype == "float64" else ctypes.c_float
             pointers, whole = ARGUMENTS[request.function]
+            if request.digest and request.function == ROLLOUT_GRADIENT:
+                pointers, whole = pointers + OF_CONTROLLER[0], whole + OF_CONTROLLER[1]
             kinds = [ctypes.c_void_p] * pointers + [ctypes.c_int64] * whole + [number]
             call = function_of(memory, request.function, *kinds)
             self.operations = int(about["operations"])

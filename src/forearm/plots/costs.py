@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from forearm.counting.cost import curves, general
+from forearm.counting.cost import General, curves
+from forearm.counting.stored import stored
 from forearm.plots.figure import WIDTH, drawn, legend_beside, look, new_figure, save_figure
 
 AT = 8  # the number of joints by which the legend is sorted
@@ -22,10 +23,10 @@ def cost_picture() -> Any:
     """The matplotlib figure: multiplications and additions of the generic chain against n."""
     figure = new_figure(WIDTH, 5.2)
     axes = figure.add_subplot()
-    found = curves()
-    by_cost = sorted(found, key=lambda name: -general(name).at(AT).mul - general(name).at(AT).add)
+    found = curves(_kept)
+    by_cost = sorted(found, key=lambda name: -_kept(name).at(AT).mul - _kept(name).at(AT).add)
     for k, name in enumerate(by_cost):
-        order = general(name).degree
+        order = _kept(name).degree
         label = f"{name}: $n$" if order == 1 else f"{name}: $n^{order}$"
         axes.plot(*found[name], label=label, **look(k))
     axes.set_xscale("log")
@@ -38,3 +39,7 @@ def cost_picture() -> Any:
         axes, title="inverse dynamics, and its order,\nthe dearest at 8 joints first", alignment="left"
     )
     return figure
+
+
+def _kept(name: str) -> General:
+    return stored(name, "inverse").operations

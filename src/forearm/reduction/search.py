@@ -40,7 +40,7 @@ def cost(chain: Chain) -> tuple[int, int]:
     return counts.mul + counts.add, counts.mul
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def best_plan(
     chain: Chain, symbols: frozenset[int] = frozenset(), any_geometry: bool = False
 ) -> ReductionPlan:

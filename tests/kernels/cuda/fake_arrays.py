@@ -56,6 +56,16 @@ class FakeArrays:
         return np.array(array.view)
 
 
+class DTypeName:
+    """A dtype of PyTorch's."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.itemsize = name, np.dtype(name).itemsize
+
+    def __str__(self) -> str:
+        return f"torch.{self.name}"
+
+
 class FakeTorch(FakeArrays):
     name = "torch"
 
@@ -65,7 +75,7 @@ class FakeTorch(FakeArrays):
         self.is_grad_enabled = True
 
         class Tensor:
-            layout, has_memory, negative, requires_grad = "strided", True, False, False
+            layout, has_memory, negative, requires_grad, cut = "strided", True, False, False, 0
 
             def __init__(self, view: np.ndarray[Any, Any], where: int, base: Any = None) -> None:
                 self.view, self.where = view, where
@@ -76,6 +86,7 @@ class FakeTorch(FakeArrays):
             device = property(lambda self: f"cuda:{self.where}" if self.where >= 0 else "cpu")
             shape = property(lambda self: self.view.shape)
             dtype = property(lambda self: getattr(module, self.view.dtype.name))
+            nbytes = property(lambda self: self.view.nbytes)
 
             def __eq__(self, other: object) -> bool:
                 raise AssertionError("tensors are compared entry by entry")
@@ -88,7 +99,7 @@ class FakeTorch(FakeArrays):
                 return 0 if self.freed or not self.view.size else int(self.view.ctypes.data)
 
             def untyped_storage(self) -> Any:
-                return types.SimpleNamespace(nbytes=lambda: 0 if self.freed else self.base.nbytes)
+                return types.SimpleNamespace(nbytes=lambda: 0 if self.freed else self.base.nbytes - self.cut)
 
             def storage_offset(self) -> int:
                 return int(self.view.ctypes.data - self.base.ctypes.data) // self.view.itemsize
@@ -146,7 +157,7 @@ class FakeTorch(FakeArrays):
             ),
             from_numpy=lambda a: Tensor(a, -1),
             _C=types.SimpleNamespace(_cuda_getCurrentRawStream=lambda index: self.current[index]),
-            **{name: f"torch.{name}" for name in ("float64", "float32", "float16", "int64")},
+            **{name: DTypeName(name) for name in ("float64", "float32", "float16", "int64")},
         )
         patch.setitem(sys.modules, "torch", module)
 

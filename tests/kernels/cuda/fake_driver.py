@@ -37,7 +37,7 @@ NAMES = {
 }
 ATTRIBUTES = {13: 1_980_000, 16: 132, 36: 3_201_000, 37: 6144, 38: 50 << 20, 39: 2048, 97: 232_448, 115: 1}
 FAKE = b"fake cubin\n"
-PinnedOnHost = -1
+ON_HOST = -1
 FakeKernel = Callable[[Sequence[int], int], object]
 
 
@@ -148,12 +148,9 @@ class FakeLibrary:
 
     def is_inside(self, address: int, size: int, on_device: bool = True) -> bool:
         block = self.block_at(address)
-        if block is None or (block.device == PinnedOnHost) == on_device:
+        if block is None or (block.device == ON_HOST) == on_device:
             return False
         return address + size <= block.address + block.size
-
-    def read(self, address: int, size: int) -> bytes:
-        return ctypes.string_at(address, size)
 
     # work
 
@@ -236,10 +233,7 @@ class FakeLibrary:
             return 201
         for handle in list(self.streams):
             self._drain(handle)
-        return self._fault()
-
-    def _fault(self) -> int:
-        return 700 if self.faults else 0
+        return 700 * bool(self.faults)
 
     def _cuLinkCreate_v2(self, number: int, options: int, values: int, place: int) -> None:
         handle = next(self._handles)
@@ -351,9 +345,8 @@ class FakeLibrary:
             return 1
         return self._later(stream, lambda: self.blocks.pop(address, None))
 
-    def _cuMemHostAlloc(self, place: int, size: int, flags: int) -> int:
-        _put(c_void_p, place, self.allocate(size, PinnedOnHost, 0))
-        return 0
+    def _cuMemHostAlloc(self, place: int, size: int, flags: int) -> None:
+        _put(c_void_p, place, self.allocate(size, ON_HOST, 0))
 
     def _cuMemFreeHost(self, address: int) -> int:
         return self._cuMemFree_v2(address)
@@ -392,7 +385,7 @@ class FakeLibrary:
         if (stream or 0) not in self.streams:
             return 400
         self._drain(stream or 0)
-        return self._fault()
+        return 700 * bool(self.faults)
 
     def _cuStreamWaitEvent(self, stream: int | None, event: int, flags: int) -> int:
         if event in self.events:
@@ -417,7 +410,7 @@ class FakeLibrary:
     def _cuEventSynchronize(self, event: int) -> int:
         if event in self.events:
             self._drain(*self.events[event])
-        return self._fault()
+        return 700 * bool(self.faults)
 
     def _cuEventElapsedTime(self, place: int, first: int, last: int) -> int:
         if not (first in self.events and last in self.events):
@@ -429,7 +422,7 @@ class FakeLibrary:
         block = self.block_at(address or 0)
         if block is None:
             return 1
-        on_device = block.device != PinnedOnHost
+        on_device = block.device != ON_HOST
         kind, value = {
             1: (c_void_p, block.context or None),
             2: (c_int, 2 if on_device else 1),

@@ -15,6 +15,10 @@ from forearm.kernels.cuda import dlpack
 _new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
     ("PyCapsule_New", ctypes.pythonapi)
 )
+_is_valid = ctypes.PYFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_char_p)(
+    ("PyCapsule_IsValid", ctypes.pythonapi)
+)
+_destructor = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 
 
 class FakeLending(FakeInterface):
@@ -65,7 +69,15 @@ class FakeLending(FakeInterface):
         self._kept += [managed, shape, strides, deleter]
         self.lent += 1
         kind = dlpack.NAME_VERSIONED if self.is_versioned else dlpack.NAME
-        return _new(ctypes.addressof(managed), kind, None)
+
+        def unused(capsule: int) -> None:
+            """Nobody took it."""
+            if _is_valid(capsule, kind):
+                self.returned += 1
+
+        destructor = _destructor(unused)
+        self._kept.append(destructor)
+        return _new(ctypes.addressof(managed), kind, ctypes.cast(destructor, ctypes.c_void_p))
 
     def array(self, values: Any, device: int = 0, **_: Any) -> Any:
         return self.Lent(self.new(np.asarray(values), device), device)

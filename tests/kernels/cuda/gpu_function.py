@@ -75,23 +75,22 @@ class RealFunction:
         self.inputs = (Slot("x", (N,)), Slot("y", (N,)), *open_ones)
         self.outputs = (Slot("sum", (N,)), Slot("product", (N, N)))
 
-    def shared(self, each: bool) -> int:
+    @property
+    def shared(self) -> int:
         """Bytes of shared memory."""
-        rows = [*self.inputs[: 3 if each else 2], *self.outputs]
-        arguments = [Argument(slot.name, slot.shape, "") for slot in rows]
-        launch = Launch(self.threads, self.made[2])
-        return launch.shared(arguments[:-2], arguments[-2:], np.dtype(self.dtype).itemsize)
+        outputs = [Argument(slot.name, slot.shape, "") for slot in self.outputs]
+        return Launch(self.threads, self.made[2]).shared(outputs, np.dtype(self.dtype).itemsize)
 
     def loaded(self, index: int, each: bool = False) -> DeviceFunction:
         """The kernel on a device."""
         device = driver().device(index)
         module = device.loaded(device.assembled(ptx(*self.made)))
-        return module.function("for_each" if each else "for_all", self.shared(each))
+        return module.function("for_each" if each else "for_all", self.shared)
 
     def launcher(self, index: int, each: bool = False) -> Launcher:
         """What launches it."""
         kernel = self.loaded(index, each)
-        return kernel.launcher(self.threads, self.shared(each), len(self.inputs) + len(self.outputs))
+        return kernel.launcher(self.threads, self.shared, len(self.inputs) + len(self.outputs))
 
 
 class TorchMaker:

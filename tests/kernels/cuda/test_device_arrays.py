@@ -233,6 +233,10 @@ def test_torch_tensors_that_cannot_be_read(torch: TorchMaker, function: RealFunc
         gone.untyped_storage().resize_(0)
         with pytest.raises(InputError, match=r"^y: .*its storage has 0; was it freed"):
             run(function, (x, gone), NONE)
+    short = torch.array(Y)
+    short.untyped_storage().resize_(Y.nbytes - 8)
+    with pytest.raises(InputError, match=r"^y: .*its storage has 11,992; was it freed"):
+        run(function, (x, short), NONE)
     negative = t.view_as_complex(t.stack([x[:, :1], x[:, 1:2]], -1).contiguous()).conj().imag
     check(torch, run(function, (negative.expand(500, 3), y), NONE), *expected(np.repeat(-X[:, 1:2], 3, 1), Y))
 

@@ -88,7 +88,7 @@ def test_kernels_compute(device: Device, dtype: str, is_staged: bool, count: int
 
 def test_more_shared_memory_than_is_given_unasked(device: Device) -> None:
     function = RealFunction("float64", False, True, 1024)
-    assert function.shared(False) > 48 << 10
+    assert function.shared > 48 << 10
     made = launched(device, function, 1000, 0)
     np.testing.assert_allclose(made[1], expected(X, Y)[1], rtol=1e-13)
 

@@ -61,20 +61,20 @@ def test_torques_of_arrays_on_the_device_and_of_numpy(
     fake: FakeLibrary, monkeypatch: pytest.MonkeyPatch, dtype: str
 ) -> None:
     torch = FakeTorch(fake, monkeypatch)
-    kernel = fa.compile(ARM, dtype, device="cuda")
+    kernel: Any = fa.compile(ARM, dtype, device="cuda")
     states = [a.astype(dtype) for a in (Q, QD, QDD)]
     wanted = emulate(fake, kernel, "inverse_dynamics")(*states)
     tensors = [torch.array(a) for a in states]
     for _ in range(3):
-        result = kernel.inverse_dynamics(*tensors)  # type: ignore[arg-type]
+        result = kernel.inverse_dynamics(*tensors)
         assert np.array_equal(torch.values(result), wanted)
-    out = torch.array(np.zeros((30, N), dtype))
+    out: Any = torch.array(np.zeros((30, N), dtype))
     for _ in range(2):
-        assert kernel.inverse_dynamics(*tensors, out=out) is out  # type: ignore[arg-type]
+        assert kernel.inverse_dynamics(*tensors, out=out) is out
         assert np.array_equal(torch.values(out), wanted)
         out.view[...] = 0.0
     assert np.array_equal(kernel.inverse_dynamics(*states), wanted)
-    one = kernel.inverse_dynamics(*(torch.array(a[0]) for a in states))  # type: ignore[arg-type]
+    one = kernel.inverse_dynamics(*(torch.array(a[0]) for a in states))
     assert np.array_equal(torch.values(one), wanted[0])
     assert np.array_equal(kernel.inverse_dynamics(*(a[0] for a in states)), wanted[0])
     with pytest.raises(InputError, match=r"^qd: .* has 2 joints, expected shape \(2,\) or \(B, 2\)"):
@@ -84,10 +84,10 @@ def test_torques_of_arrays_on_the_device_and_of_numpy(
 @pytest.mark.slow
 def test_derivatives_are_three_arrays(fake: FakeLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
     torch = FakeTorch(fake, monkeypatch)
-    kernel = fa.compile(ARM, device="cuda")
+    kernel: Any = fa.compile(ARM, device="cuda")
     wanted = emulate(fake, kernel, "inverse_dynamics_derivatives")(Q, QD, QDD)
     for _ in range(2):
-        made = kernel.inverse_dynamics_derivatives(*(torch.array(a) for a in (Q, QD, QDD)))  # type: ignore[arg-type]
+        made = kernel.inverse_dynamics_derivatives(*(torch.array(a) for a in (Q, QD, QDD)))
         for result, value in zip(made, wanted, strict=True):
             assert np.array_equal(torch.values(result), value)
 
@@ -96,11 +96,11 @@ def test_derivatives_are_three_arrays(fake: FakeLibrary, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("each", [False, True])
 def test_open_parameters(fake: FakeLibrary, monkeypatch: pytest.MonkeyPatch, each: bool) -> None:
     torch = FakeTorch(fake, monkeypatch)
-    kernel = fa.compile(ARM, parameters=f"{ARM.links[-1].name}.mass", device="cuda")
+    kernel: Any = fa.compile(ARM, parameters=f"{ARM.links[-1].name}.mass", device="cuda")
     p = random.uniform(1.0, 2.0, size=(30, 1) if each else 1)
     wanted = emulate(fake, kernel, "inverse_dynamics", each)(Q, QD, QDD, parameters=p)
     tensors = [torch.array(a) for a in (Q, QD, QDD)]
     for values in (p, torch.array(p)):
-        result = kernel.inverse_dynamics(*tensors, parameters=values)  # type: ignore[arg-type]
+        result = kernel.inverse_dynamics(*tensors, parameters=values)
         assert np.array_equal(torch.values(result), wanted)
     assert np.array_equal(kernel.inverse_dynamics(Q, QD, QDD, parameters=p), wanted)

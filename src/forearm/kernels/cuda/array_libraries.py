@@ -16,7 +16,7 @@ from forearm.kernels.cuda.device_arrays import ArrayLibrary, DeviceArray, check_
 from forearm.kernels.cuda.driver import DeviceStream, driver
 from forearm.kernels.cuda.unknown_arrays import DLPACK, INTERFACE, NUMBA, is_lent_on_device
 
-_OF_TENSORS = attrgetter("shape", "dtype", "is_cuda", "requires_grad")
+OF_TENSORS = attrgetter("shape", "dtype", "requires_grad")  # t.data = ... changes any of them in place
 LOWEST = 1 << 32  # arrays on a device lie at higher addresses
 
 
@@ -31,7 +31,6 @@ class TorchArrays:
         self._devices: dict[int, Any] = {}
         self._dtypes = {name: getattr(self.torch, name) for name in ("float64", "float32")}
         self._place, self._contiguous = self._tensor.data_ptr, self._tensor.is_contiguous
-        self._where, self._is_alone = self._tensor.get_device, driver().count == 1
         raw = getattr(self.torch._C, "_cuda_getCurrentRawStream", None)  # a tenth of the public one's time
         self.stream: Any = raw or (lambda device: self.torch.cuda.current_stream(device).cuda_stream)
 
@@ -77,21 +76,31 @@ class TorchArrays:
     def addresses(
         self, values: Sequence[Any], shapes: Sequence[tuple[int, ...]], dtype: str
     ) -> tuple[int, tuple[int, ...]] | None:
-        """Where tensors lie, if all are ready as they are; looked at by functions of C alone."""
-        wanted = self._dtypes[dtype]
-        if [*map(type, values)] != [self._tensor] * len(values):
-            return None
-        if [*map(_OF_TENSORS, values)] != [(shape, wanted, True, False) for shape in shapes]:
+        """Where tensors lie, if all are ready as they are."""
+        kind, wanted, made = self._tensor, self._dtypes[dtype], []
+        device, size = values[0].get_device(), wanted.itemsize
+        if device < 0:
             return None
         try:
-            device = values[0].get_device()
-            others = self._is_alone or [*map(self._where, values)] == [device] * len(values)
-            if not others or not all(map(self._contiguous, values)):
-                return None
-            made = tuple(map(self._place, values))
+            for t, shape in zip(values, shapes, strict=True):
+                if (
+                    type(t) is not kind
+                    or t.get_device() != device
+                    or t.dtype is not wanted
+                    or t.shape != shape
+                    or not t.is_contiguous()
+                    or t.requires_grad
+                    or t.untyped_storage().nbytes() < t.storage_offset() * size + t.nbytes  # it was resized
+                ):
+                    return None
+                made.append(t.data_ptr())
         except RuntimeError:  # without memory of its own
             return None
-        return (device, made) if min(made) >= LOWEST else None  # lower ones are those of freed storage
+        return (device, tuple(made)) if min(made) >= LOWEST else None  # lower ones are those of freed storage
+
+    def unchanged(self, values: Sequence[Any]) -> tuple[tuple[int, ...], list[Any]]:
+        """Where tensors lie, and what else can be changed of them in place; by functions of C alone."""
+        return tuple(map(self._place, values)), [*map(OF_TENSORS, values), *map(self._contiguous, values)]
 
     def empty(self, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
         """A new tensor."""

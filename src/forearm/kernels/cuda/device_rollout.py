@@ -29,6 +29,7 @@ from forearm.kernels.rollout_arguments import (
     Shape,
     batch_of,
     check_driving,
+    driven_batch,
     state_stride,
     strides_of,
 )
@@ -57,7 +58,7 @@ def simulate(
     if controller is not None:
         what = "controller, reference"
         drive = np.empty(0) if controller.reference is None else controller.reference
-    run = _Run(owner, plan, what, controller)
+    run = _DeviceRun(owner, plan, what, controller)
     out = pair_of(call.out)
     if any(library_of(x) for x in (*states, drive)):
         return run.beside(states, drive, replace(call, out=out))
@@ -65,7 +66,7 @@ def simulate(
     return run.there_and_back(states, drive, replace(call, out=out), index)
 
 
-class _Run:
+class _DeviceRun:
     """A rollout that was asked for; `what` drives the arms."""
 
     def __init__(
@@ -102,6 +103,7 @@ class _Run:
             batch = batch_of(
                 owner.arm, {"q0": q0.shape, "qd0": qd0.shape}, [(self.what, u.shape, 3), *_rows(call)]
             )
+            batch = batch or driven_batch(u.shape, plan.steps)
             arrays = [q0, qd0, u]
             if owner.parameters:
                 made = device_values(call.parameters, owner.parameters, batch, dtype, first, lead, stream)

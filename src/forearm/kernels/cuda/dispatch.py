@@ -89,7 +89,7 @@ def _launched(
         ]
         used = [*inputs, *results, *asked]
         launch = function.launcher(lead.device, bool(call.own) and len(inputs[-1].shape) == 2)
-        addresses = [a.address for a in (*inputs, *results)]
+        addresses = tuple(a.address for a in (*inputs, *results))
         with in_order(used, lead.device, stream):
             launch(stream, addresses, batch[0] if batch else 1)
             for to, source in zip(asked, results, strict=True):

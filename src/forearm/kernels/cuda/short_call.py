@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from math import prod
 from typing import Any, NamedTuple, Protocol
+from weakref import ref
 
 import numpy as np
 
@@ -65,6 +66,31 @@ class _Plan(NamedTuple):
         return True
 
 
+class _LastCall:
+    """Tensors of a call, while they live: if the next has the same, only what can be changed in place is
+    looked at.
+    """
+
+    def __init__(
+        self,
+        known: ShortCall,
+        library: Any,
+        values: tuple[Any, ...],
+        device: int,
+        launch: Launcher,
+        states: int,
+    ) -> None:
+        self.library, self.device, self.launch, self.states = library, device, launch, states
+        self.ids = [*map(id, values)]
+        self.addresses, self.rest = library.unchanged(values)
+
+        def forget(_: object) -> None:
+            if known.last is self:
+                known.last = None
+
+        self.alive = [ref(value, forget) for value in values]  # a later tensor may have an earlier one's id
+
+
 class ShortCall:
     """What is known of a function from earlier calls: a plan for each shape, a launcher for each device."""
 
@@ -73,6 +99,8 @@ class ShortCall:
         self.slots = function.inputs, function.outputs
         self.launchers: dict[int, Launcher] = {}
         self.plans: dict[Shape, _Plan | None] = {}
+        self.last: _LastCall | None = None
+        self.before: list[int] = []  # which arrays came with the call before
 
     def plan(self, shape: Shape) -> _Plan | None:
         """For states in an array of this shape; None if there can be none."""
@@ -102,20 +130,27 @@ class ShortCall:
 
 def at_once(function: OnDevice, given: tuple[Any, ...], out: Sequence[Any] | None) -> list[Any] | None:
     """The results where all arrays are ready as they are; None: look at them."""
-    first = given[0]
-    library = library_of(first)
-    if library is None:
-        return None
     try:
         known: ShortCall = function.short_call  # type: ignore[attr-defined]
     except AttributeError:
         known = function.short_call = ShortCall(function)  # type: ignore[attr-defined]
+    last = known.last
+    if last is not None and out is not None and [*map(id, given), *map(id, out)] == last.ids:
+        addresses, rest = last.library.unchanged((*given, *out))
+        if addresses == last.addresses and rest == last.rest:
+            last.launch(last.library.stream(last.device), addresses, last.states)
+            return list(out)
+    first = given[0]
+    library = library_of(first)
+    if library is None:
+        return None
     try:
         plan = known.plan(first.shape)
     except (AttributeError, TypeError):  # of something that is no array
         return None
     if plan is None or len(given) != len(plan.inputs):
         return None
+    is_given = out is not None
     if out is None:
         found = library.addresses(given, plan.inputs, known.dtype)
         if found is None:
@@ -136,6 +171,11 @@ def at_once(function: OnDevice, given: tuple[Any, ...], out: Sequence[Any] | Non
         device, addresses = found
         stream = library.stream(device)
     launch = known.launchers.get(device) or known.launcher(function, device)
+    if is_given and hasattr(library, "unchanged"):
+        ids = [*map(id, given), *map(id, out)]
+        if ids == known.before:  # for the second time
+            known.last = _LastCall(known, library, (*given, *out), device, launch, plan.states)
+        known.before = ids
     launch(stream, addresses, plan.states)
     return list(out)
 

@@ -151,7 +151,7 @@ class _Rows:
             if place is not array:
                 np.copyto(place, array)
         _copied(device, True, bench, places[:first], offsets[: first + 1], stream)
-        launch(stream, [bench.memory.address + offset for offset in offsets], count)
+        launch(stream, tuple(bench.memory.address + offset for offset in offsets), count)
         _copied(device, False, bench, places[first:], [*offsets[first:], at], stream)
         bench.stream.synchronize()
         for place, array in zip(places[first:], results, strict=True):

@@ -36,6 +36,7 @@ DEFERRED_EXCEPTIONS = {
     ("control.logs_against_model", "plots.logs"),
     ("control.comparison", "plots.control"),
     ("kinematics.closed_form.evaluated", "kernels.kernel"),
+    ("kernels.kernel", "frameworks.torch_functions"),
     ("kernels.kernel", "frameworks.casadi_external"),
     ("kernels.kernel", "frameworks.jax_functions"),
 }

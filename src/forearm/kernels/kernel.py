@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +14,10 @@ from numpy.typing import ArrayLike
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError, shorten
 from forearm.kernels import fastcall
-from forearm.kernels.arrays import Array, as_numbers, as_states, rows_of
-from forearm.kernels.compiled import Compiled, CompileRequest, Slot
+from forearm.kernels.arrays import Array, as_numbers, rows_of
+from forearm.kernels.compiled import Compiled, CompileRequest
 from forearm.kernels.cpu import CPU, HOST, check_device, chosen
-from forearm.kernels.dispatch import Call, Parameters, refuse, run
+from forearm.kernels.dispatch import Call, Parameters, run
 from forearm.kernels.fused import Fused
 from forearm.kernels.locks import making
 from forearm.kernels.thread_pool import WORTH
@@ -24,13 +25,14 @@ from forearm.values import check_choice
 
 if TYPE_CHECKING:
     from forearm.frameworks.jax_functions import JaxFunctions
+    from forearm.frameworks.torch_functions import TorchFunctions
     from forearm.kernels.batch_rollout import Rollout
     from forearm.kernels.rollout_gradient import RolloutGradient
     from forearm.kernels.traced_controller import TracedController
+    from forearm.kinematics.numerical import NumericSolution
     from forearm.symbols.counts import Counts
 
 DTYPES = ("float64", "float32")
-LONGEST_TRACED = 10  # joints: derivatives of longer arms, written out, take too many seconds to compile
 
 
 class Kernel:
@@ -71,6 +73,7 @@ class Kernel:
         self._elsewhere: dict[str, Kernel] = {}
         self._ordinary: list[Any] = []
         self._claims: dict[tuple[str, int], object] = {}
+        self._torch: TorchFunctions | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Kernel, (self.arm, self.dtype, tuple(self.parameters), self.cpu, self.device, self.fast)
@@ -101,6 +104,13 @@ class Kernel:
     def counts(self) -> Mapping[str, Counts]:
         """Operations of one evaluation, by function; asking for one compiles it."""
         return _CountsByName(self)
+
+    @property
+    def torch(self) -> TorchFunctions:
+        """The same functions on tensors of PyTorch, which autograd, `torch.func` and `torch.compile`
+        see through: `k.torch.inverse_dynamics(q, qd, qdd)`.
+        """
+        return self._torch or _torch_functions(self)
 
     @cached_property
     def jax(self) -> JaxFunctions:
@@ -251,6 +261,44 @@ class Kernel:
             0
         ]
 
+    def inverse_numeric(
+        self,
+        T: ArrayLike,
+        *,
+        start: ArrayLike | None = None,
+        link: str | None = None,
+        position_only: bool = False,
+        limits: bool = True,
+        tolerance: float = 1e-9,
+        starts: int = 64,
+        seed: int = 0,
+        most_steps: int = 100,
+        threads: int | None = None,
+    ) -> NumericSolution:
+        """Joint coordinates that bring the hand, or a named link, to poses, as
+        `fa.kinematics.inverse_numeric` finds them; on a GPU by one thread for each pose.
+
+        Poses that lie on a device are taken as they are, and the arrays of the result lie beside them.
+
+        Args:
+            T: pose in the base frame, (4, 4) or (B, 4, 4).
+            start, link, position_only, limits, tolerance, starts, seed, most_steps: as there.
+            threads: as in every method of `Kernel`.
+        """
+        if self.dtype != "float64" or self.parameters:
+            what = "float64" if not self.parameters else "an arm without open parameters"
+            raise InputError(f"inverse_numeric: expected a kernel for {what}, got {self!r}.")
+        with making():
+            from forearm.kinematics.numerical import NumericOptions, solve_numeric
+
+        options = NumericOptions(position_only, limits, tolerance, starts, seed, most_steps)
+        if self.device == CPU:
+            return solve_numeric(self.arm, T, start, link, options, threads, self.cpu)
+        with making():
+            from forearm.kernels.cuda.device_reach import inverse_numeric
+
+        return inverse_numeric(self, T, start, link, options, threads, self._index)
+
     def inverse_dynamics_derivatives(
         self,
         q: ArrayLike,
@@ -266,9 +314,6 @@ class Kernel:
             q, qd, qdd: joint coordinates, velocities and accelerations, (n,) or (B, n).
             threads, parameters: as in every method of `Kernel`.
         """
-        if self._is_long:
-            refuse(parameters)
-            return self._long_inverse_derivatives(q, qd, qdd, threads)
         return self._three("inverse_dynamics_derivatives", (q, qd, qdd), threads, parameters)
 
     def forward_dynamics_derivatives(
@@ -288,61 +333,7 @@ class Kernel:
             tau: motor torques times gear ratio, (n,) or (B, n), N m (N).
             threads, parameters: as in every method of `Kernel`.
         """
-        if self._is_long:
-            refuse(parameters)
-            by_q, by_qd, M = self._long_inverse_derivatives(
-                q, qd, self.forward_dynamics(q, qd, tau, threads=threads), threads
-            )
-            return self._solved_derivatives(by_q, by_qd, M)
-        if self._is_loaded:
-            qdd = self.forward_dynamics(q, qd, tau, threads=threads, parameters=parameters)
-            return self._solved_derivatives(
-                *self.inverse_dynamics_derivatives(q, qd, qdd, threads=threads, parameters=parameters)
-            )
         return self._three("forward_dynamics_derivatives", (q, qd, tau), threads, parameters)
-
-    def _solved_derivatives(self, by_q: Array, by_qd: Array, M: Array) -> tuple[Array, Array, Array]:
-        """Those of accelerations, from those of torques and d tau / d qdd."""
-        known = np.isfinite(M).all(axis=(-2, -1), keepdims=True)
-        inverse = np.where(known, np.linalg.inv(np.where(known, M, np.eye(self.arm.n))), np.nan).astype(
-            self._dtype
-        )
-        return -inverse @ by_q, -inverse @ by_qd, inverse
-
-    @cached_property
-    def _is_loaded(self) -> bool:
-        """Whether friction depends on the load."""
-        from forearm.drives.joint import depends_on_load
-
-        return depends_on_load(self.arm)
-
-    @cached_property
-    def _is_long(self) -> bool:
-        """Whether derivatives come from inverse dynamics; those of mimicking joints and open
-        parameters are always traced.
-        """
-        if self.arm.n <= LONGEST_TRACED or self.parameters:
-            return False
-        with making():  # a fork waits for it, rather than leave a module half imported to the child
-            from forearm.kernels.joint_loop import can_loop
-
-        return can_loop(self.arm)
-
-    @cached_property
-    def _rigid(self) -> Kernel:
-        return Kernel(self.arm.rigid(), self.dtype, cpu=self.cpu)
-
-    def _long_inverse_derivatives(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, threads: int | None
-    ) -> tuple[Array, Array, Array]:
-        from forearm.kernels.long_derivatives import inverse_derivatives
-
-        slots = [Slot(name, (self.arm.n,)) for name in ("q", "qd", "qdd")]
-        states = as_states(self.arm, slots, (q, qd, qdd), self._dtype)
-        M, n = self.inertia_matrix(states[0], threads=threads), self.arm.n
-        M[~np.isfinite(np.stack(states)).all(axis=(0, -1))] = np.nan
-        by_q, by_qd = inverse_derivatives(self.arm, self._rigid, [v.reshape(-1, n) for v in states], threads)
-        return by_q.reshape(M.shape), by_qd.reshape(M.shape), M
 
     def simulate(
         self,
@@ -470,7 +461,7 @@ class Kernel:
         found = self._made.get((*names, *derived))
         if found is not None:
             return found
-        _check_names(names)
+        check_names(names)
         request = CompileRequest(self.arm, names, self.dtype, tuple(self.parameters), self.cpu, derived)
         if self.device == CPU:
             return self._made.setdefault((*names, *derived), Compiled(request))
@@ -544,6 +535,21 @@ class Kernel:
         finally:
             if name not in self.__dict__:  # interrupted: a later call does it
                 del self._claims[name, os.getpid()]
+
+
+def _torch_functions(kernel: Kernel) -> TorchFunctions:
+    if find_spec("torch") is None:
+        raise InputError("k.torch needs PyTorch, which is not installed: pip install 'forearm[torch]'.")
+    from forearm.frameworks.torch_functions import TorchFunctions
+
+    kernel._torch = TorchFunctions(kernel)
+    return kernel._torch
+
+
+# What torch.compile reads: it cannot look into this, and says so.
+vars(_torch_functions).update(
+    _torchdynamo_disable=True, _torchdynamo_disable_msg="take k.torch once before torch.compile"
+)
 
 
 class _CountsByName(Mapping[str, "Counts"]):
@@ -637,7 +643,8 @@ OWN = (
 )
 
 
-def _check_names(names: tuple[str, ...]) -> None:
+def check_names(names: tuple[str, ...]) -> None:
+    """Names of functions that can be compiled."""
     if all(name in OWN for name in names):
         return
     with making():

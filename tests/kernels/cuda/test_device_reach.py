@@ -57,7 +57,7 @@ def emulate(library: FakeLibrary, is_given: bool) -> None:
 
 def check_same(found: Any, truth: Any) -> None:
     for name in ("q", "solved", "error", "steps", "starts"):
-        assert np.array_equal(getattr(found, name), getattr(truth, name)), name
+        assert np.array_equal(getattr(found, name), getattr(truth, name), equal_nan=True), name
     assert found.message == truth.message
     assert type(found.solved) is type(truth.solved)
 

@@ -12,8 +12,8 @@ import torch
 
 from forearm.errors import InputError
 from forearm.kernels.cache_key import told
-from forearm.kernels.compiled import Compiled, Native, Slot
-from forearm.kernels.kernel import LONGEST_TRACED, Kernel
+from forearm.kernels.compiled import LONGEST_TRACED, Compiled, Native, Slot
+from forearm.kernels.kernel import Kernel
 from forearm.kernels.thread_pool import SMALL, WORK, check_stack, shared_rows, worker_count
 
 Tensor = Any  # torch.Tensor, which type checkers see only where torch is installed

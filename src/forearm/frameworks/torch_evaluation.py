@@ -12,9 +12,9 @@ import torch
 
 from forearm.errors import InputError
 from forearm.kernels.cache_key import told
-from forearm.kernels.compiled import LONGEST_TRACED, Compiled, Slot
+from forearm.kernels.compiled import LONGEST_TRACED, Compiled, Native, Slot
 from forearm.kernels.kernel import Kernel
-from forearm.kernels.thread_pool import WORK, check_stack, shared_rows, worker_count
+from forearm.kernels.thread_pool import SMALL, WORK, check_stack, shared_rows, worker_count
 
 Tensor = Any  # torch.Tensor, which type checkers see only where torch is installed
 Launch = Callable[[list[int], int], None]  # addresses of inputs, parameters and outputs, and how many states
@@ -247,9 +247,7 @@ class Evaluation:
         """What computes so many states on a device: called with addresses one by one, and the number."""
         compiled = self.kernel.on(device).compiled(*self.names, derived=self.derived)
         if device.type == "cpu":
-            native = compiled.part("single" if rows == 1 else "batch")
-            check_stack(native)
-            return native.call  # type: ignore[no-any-return]
+            return _called(compiled.part("single" if rows == 1 else "batch"))
         start, stream_of, index = compiled.launcher(), torch._C._cuda_getCurrentRawStream, device.index
         return lambda *given: start(stream_of(index), given[:-1], given[-1])
 
@@ -310,15 +308,25 @@ def _in_memory(tensor: Tensor) -> Tensor:
 
 
 def _on_cpu(compiled: Compiled, _: torch.device, each: bool) -> Launch:
-    one, many = compiled.part("single"), compiled.part("each" if each else "batch")
-    for native in (one, many):
-        check_stack(native)
-    one_state, many_states = one.call, many.call
+    one_state = _called(compiled.part("single"))
+    many_states = _called(compiled.part("each" if each else "batch"))
 
     def launch(addresses: list[int], count: int) -> None:
         (one_state if count == 1 else many_states)(*addresses, count)
 
     return launch
+
+
+def _called(native: Native) -> Callable[..., None]:
+    """The machine code; where it needs much of the stack, after a look at what is left."""
+    if native.stack <= SMALL:
+        return native.call  # type: ignore[no-any-return]
+
+    def call(*given: int) -> None:
+        check_stack(native)
+        native.call(*given)
+
+    return call
 
 
 def _on_cuda(compiled: Any, device: torch.device, each: bool) -> Launch:

@@ -16,7 +16,7 @@ from forearm.frameworks.torch_arguments import (
 from forearm.frameworks.torch_evaluation import Evaluation, Tensor, tensor_kernel
 from forearm.frameworks.torch_operator import evaluate, is_compiling, is_followed
 from forearm.frameworks.torch_rollout import simulate
-from forearm.frameworks.torch_shortcut import Shortcut, shortcut_for
+from forearm.frameworks.torch_shortcut import Shortcuts
 from forearm.kernels.batch_rollout import Rollout
 from forearm.kernels.kernel import Kernel, check_names
 
@@ -102,9 +102,8 @@ class TorchFunction:
         # Known without compiling anything: compilers of Python read plain attributes only.
         self._slots, self._results = _arguments(functions._kernel, names)
         self.inputs = tuple(name for name, _ in self._slots)
-        self._shortcut: Shortcut | None = None
-        self._shortcut_out: Shortcut | None = None
-        self._last_shape: Any = None
+        self._shortcuts = Shortcuts(self._evaluation, False)
+        self._shortcuts_out = Shortcuts(self._evaluation, True)
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._by_name:
@@ -129,25 +128,15 @@ class TorchFunction:
         """The results, in new tensors or in `out`."""
         if is_compiling() or parameters is not None or named:
             return self._ordinary(states, out, parameters, named)
-        shortcut = self._shortcut if out is None else self._shortcut_out
-        if shortcut is not None:
+        shortcuts = self._shortcuts if out is None else self._shortcuts_out
+        for shortcut in shortcuts.kept:
             made = shortcut.call(states, out)
             if made is not None:
                 return made
         made = self._ordinary(states, out, None, named)
-        self._remember(states, out)
+        if not self._by_name:
+            shortcuts.remember(states, out)
         return made
-
-    def _remember(self, states: tuple[Tensor, ...], out: Any) -> None:
-        """What comes a second time in a row has a shortcut from then on."""
-        shape = states[0].shape
-        if shape == self._last_shape and not self._by_name:
-            found = shortcut_for(self._evaluation, states, out)
-            if out is None:
-                self._shortcut = found
-            else:
-                self._shortcut_out = found
-        self._last_shape = shape
 
     def _ordinary(
         self, states: tuple[Tensor, ...], out: Any, parameters: Any, named: Mapping[str, Tensor]

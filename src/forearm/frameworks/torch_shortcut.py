@@ -13,6 +13,7 @@ from forearm.frameworks.torch_operator import PLAIN, RecordedEvaluation
 
 increment_version = torch.autograd.graph.increment_version
 address_of = torch.Tensor.data_ptr
+MOST_KEPT, MOST_SEEN = 4, 64
 # Without what `apply` does for tensors under transforms, which have no shortcut.
 _function: Any = super(torch.autograd.Function, RecordedEvaluation)
 record = _function.apply
@@ -75,6 +76,28 @@ class Shortcut:
             return self.evaluation(states)
         self.launch(*addresses, self.rows)
         return (out,)
+
+
+class Shortcuts:
+    """Those of a function, for the kinds of tensors that came last; with `out` or without."""
+
+    def __init__(self, evaluation: Evaluation, with_out: bool) -> None:
+        self.evaluation, self.with_out = evaluation, with_out
+        self.kept: tuple[Shortcut, ...] = ()
+        self._seen: set[Any] = set()
+
+    def remember(self, states: tuple[Tensor, ...], out: Any) -> None:
+        """What comes a second time has a shortcut from then on."""
+        shape = states[0].shape
+        if shape not in self._seen:
+            if len(self._seen) >= MOST_SEEN:
+                self._seen.clear()
+            self._seen.add(shape)
+            return
+        found = shortcut_for(self.evaluation, states, out)
+        given = (*states, out) if self.with_out else states
+        if found is not None and not any(old.is_same(*given) for old in self.kept):
+            self.kept = (found, *self.kept[: MOST_KEPT - 1])
 
 
 def shortcut_for(evaluation: Evaluation, states: Sequence[Tensor], out: Any) -> Shortcut | None:

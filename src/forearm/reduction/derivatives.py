@@ -1,4 +1,10 @@
-"""Derivatives of inverse dynamics on a chain of moments, without differentiating the recursion."""
+"""Derivatives of inverse dynamics by a recursion of their own: d tau / d q, d tau / d qd and M.
+
+Column j takes force and moment that the motion of joint j asks of everything behind it as one `Assembly`,
+and passes them inwards: each joint i on the way feels what lies along its axis, which gives tau_i by joint j.
+What joint j feels of joint i comes from the same vectors by reciprocity: turning joint i changes what moves
+with it by dw = w x z, wd + w x dw by Omega z, the acceleration of its origin by a x z, in its own axes.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from forearm.model import Array, Scalar, Vector, cross
+from forearm.model import Array, Note, Scalar, Vector, cross, silent
 from forearm.portable import dot
+from forearm.reduction.assembly import (
+    UNTWISTED,
+    Assembly,
+    JointColumns,
+    carrying,
+    rigid,
+    sliding,
+    sliding_columns,
+    turning,
+    turning_columns,
+    untwisted,
+)
 from forearm.reduction.chain import (
     NO_TURN,
     SYMMETRIC,
@@ -16,288 +34,189 @@ from forearm.reduction.chain import (
     Pair,
     Segment,
     SegmentRotation,
-    about_x,
     about_z,
     back,
     cos_sin_of,
     levers,
 )
-from forearm.reduction.composite import Six, shifted, turned as turned_six
+from forearm.reduction.composite import Six
+from forearm.reduction.composite import turned as turned_six
 from forearm.reduction.recursion import REST, Spin, Through, turned
-from forearm.symbols.scalars import is_zero
 
-ENTRY = {pair: k for k, pair in enumerate(SYMMETRIC)} | {(b, a): k for k, (a, b) in enumerate(SYMMETRIC)}
+Matrices = tuple[Array, Array, Array]
+
+
+@dataclass(frozen=True)
+class DerivativeChoices:
+    """What can be chosen for each joint without changing a result, by the numbers of the segments.
+
+    `inside`: its columns are made in the axes and with the motion of the body behind it, not of its carrier.
+    `late`: what is behind it is turned into the carrier's axes before its own motion is added, not after.
+    """
+
+    inside: frozenset[int] = frozenset()
+    late: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
-class Assembly:
-    m: Scalar
-    H: Array
-    J: Six
-    K: Array
-    V: Array
-    A: Array
-    T: Array
+class AlignedJoint:
+    """A segment with its vectors in the axes that a run of parallel joints shares: those of its last body.
 
+    `first` is the first of the run, `turn` leads to the axes of the parent (nowhere unless it is the first),
+    `rate` and `acceleration` are those of the run up to here.
+    """
 
-@dataclass(frozen=True, eq=False)
-class Joined:
-    s: Segment
+    first: int
     turn: SegmentRotation
-    l: Array
+    l: Array  # noqa: E741
     h: Array
     J: Six
-    root: int
     rate: Scalar
     acceleration: Scalar
 
 
-def full(six):
-    xx, xy, xz, yy, yz, zz = six
-    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], dtype=object)
+def derivatives(
+    chain: Chain,
+    q: Vector,
+    qd: Vector,
+    qdd: Vector,
+    choices: DerivativeChoices | None = None,
+    note: Note = silent,
+) -> Matrices:
+    """(d tau / d q, d tau / d qd, M) over the joints, one per segment, each (N, N)."""
+    return _Recursion(chain, q, qd, qdd, choices or DerivativeChoices(), note).matrices()
 
 
-def joined(chain, q, qd, qdd):
-    first, on = chain.runs(), chain.children()
-    count = len(first)
-    l = levers(chain, q)
-    # runs are taken together where nothing else sits on their inner members
-    for i in range(count):
-        if first[i] != i and any(len(on[k]) > 1 for k in range(count) if first[k] == first[i] and any(first[c] == first[i] for c in on[k])):
-            pass
-    together = list(range(count))
-    for i in range(count):
-        if first[i] != i:
-            together[i] = together[chain.segments[i].parent] if len(on[chain.segments[i].parent]) == 1 else i
-    made = []
-    for i, s in enumerate(chain.segments):
-        start = together[i]
-        members = [k for k in range(count) if together[k] == start]
+class _Recursion:
+    def __init__(
+        self, chain: Chain, q: Vector, qd: Vector, qdd: Vector, choices: DerivativeChoices, note: Note
+    ) -> None:
+        self.segments, self.qd, self.qdd, self.choices = chain.segments, qd, qdd, choices
+        self.joints = aligned(chain, q, qd, qdd)
+        note("turn", 0, ())
+        self.spins: dict[int, Spin] = {-1: REST}
+        self.a: dict[int, Any] = {-1: -np.array(chain.g, dtype=object)}
+        self.at_joint: list[Array] = []  # the acceleration of each origin as its carrier has it, its axes
+        for i, s in enumerate(self.segments):
+            self._move(i, s)
+            for symbol, value in (("w", self.spins[i].w), ("wd", self.spins[i].wd), ("a", self.a[i])):
+                note(symbol, i, value)
+
+    def _move(self, i: int, s: Segment) -> None:
+        """The motion of a segment, from that of what carries it."""
+        joint, before = self.joints[i], self.spins[s.parent]
+        at_joint = self.a[s.parent] + before.Omega @ joint.l
+        self.at_joint.append(at_joint)
         if s.revolute:
-            later = [k for k in members if k > i]
-            angle, offset = _sum(chain, q, later)
-            back_turn = NO_TURN if angle is None else back(cos_sin_of(angle, offset))
-            if start == i:
-                angle, offset = _sum(chain, q, members)
-                pair = NO_TURN if angle is None else cos_sin_of(angle, offset)
-            else:
-                pair = NO_TURN
+            first = self.joints[joint.first]
+            through = Through(0, first.turn, 0.0, 0.0, joint.rate, joint.acceleration)
+            self.spins[i] = turned(s, through, self.spins[self.segments[joint.first].parent])
+            self.a[i] = joint.turn.down(at_joint)
         else:
-            back_turn, pair = NO_TURN, NO_TURN
-        upto = [k for k in members if k <= i]
-        rate = qd[upto[0]]
-        acc = qdd[upto[0]]
-        for k in upto[1:]:
-            rate, acc = rate + qd[k], acc + qdd[k]
-        li = l[i]
-        if start != i:
-            back_parent = _sum(chain, q, [k for k in members if k >= i])
-            if back_parent[0] is not None:
-                li = about_z(back(cos_sin_of(*back_parent)), np.array(li, dtype=object))
-        h = about_z(back_turn, np.array(s.h, dtype=object))
-        turnJ = SegmentRotation(replace(s, phi=NO_TURN, alpha=NO_TURN), back_turn)
-        J = turned_six(turnJ, [s.J[a, b] for a, b in SYMMETRIC])
-        made.append(Joined(s, SegmentRotation(s, pair), li, h, J, chain.segments[start].parent, rate, acc))
+            rate = self.qd[i]
+            self.spins[i] = before
+            self.a[i] = at_joint + s.axis * self.qdd[i] + cross(before.w, s.axis) * (rate + rate)
+
+    def matrices(self) -> Matrices:
+        """From the tips to the base, a column and a row for each joint."""
+        count = len(self.segments)
+        by_q, by_qd, M = (np.zeros((count, count), dtype=object) for _ in range(3))
+        bodies = [
+            rigid(s.m, joint.h, joint.J) for s, joint in zip(self.segments, self.joints, strict=True)
+        ]
+        for j in range(count - 1, -1, -1):
+            s = self.segments[j]
+            seen, columns = self._columns(j, bodies[j])
+            if s.parent >= 0:
+                bodies[s.parent] = carrying(bodies[s.parent], s, seen, self.joints[j].l)
+            M[j, j], by_qd[j, j], by_q[j, j] = _along(s, columns)
+            columns, inner, i = columns.each(SegmentRotation(s, NO_TURN)), j, s.parent
+            while i >= 0:
+                columns = columns.moved(self.joints[inner].l, self.spins[i].w + self.spins[i].w)
+                M[i, j], by_qd[i, j], by_q[i, j] = _along(self.segments[i], columns)
+                M[j, i], by_qd[j, i], by_q[j, i] = M[i, j], *self._felt(i, columns)
+                columns = self._across(i, columns)
+                inner, i = i, self.segments[i].parent
+        return by_q, by_qd, M
+
+    def _columns(self, j: int, body: Assembly) -> tuple[Assembly, JointColumns]:
+        """What is behind a joint as its carrier sees it, and the joint's columns, in axes in which it
+        turns about z.
+        """
+        s, pair, rate, acceleration = self.segments[j], self.joints[j].turn.pair, self.qd[j], self.qdd[j]
+        before = self.spins[s.parent]
+        w, Omega, a = (untwisted(s, v) for v in (before.w, before.Omega, self.at_joint[j]))
+        if not s.revolute:
+            axis = np.array(s.axis, dtype=object)
+            seen = sliding(body, axis, rate, acceleration)
+            return seen, sliding_columns(seen, axis, w, Omega, a)
+        if j in self.choices.late:
+            seen = turning(body.turned(pair), rate, acceleration)
+        else:
+            seen = turning(body, rate, acceleration).turned(pair)
+        if j in self.choices.inside:
+            spin = self.spins[j]
+            inside = turning_columns(body, np.array(spin.w, dtype=object), spin.Omega, self.a[j])
+            return seen, inside.each(SegmentRotation(UNTWISTED, pair))
+        return seen, turning_columns(seen, w, Omega, a)
+
+    def _felt(self, i: int, columns: JointColumns) -> tuple[Scalar, Scalar]:
+        """What the drive of the columns' joint feels of the velocity and the coordinate of joint i."""
+        s, spin, a = self.segments[i], self.spins[i], self.a[i]
+        f, n, e, (x, y, _) = columns.f, columns.n, columns.e, spin.w
+        if not s.revolute:
+            return dot(f, cross(spin.w + spin.w, s.axis)), dot(f, spin.Omega @ s.axis)
+        # Omega z, the second rate of the axis, is the same for a whole run of parallel joints
+        bend = self.spins[self.joints[i].first].Omega[:, 2]
+        by_qd = e[2] + (n[0] * (y + y) - n[1] * (x + x))
+        return by_qd, dot(n, bend) + (e[0] * y - e[1] * x) + (f[0] * a[1] - f[1] * a[0])
+
+    def _across(self, i: int, columns: JointColumns) -> JointColumns:
+        """Columns in the axes, and as they are for the motion, of what carries joint i."""
+        s = self.segments[i]
+        if s.revolute:
+            return columns.each(self.joints[i].turn)
+        return replace(columns, e=columns.e + cross(s.axis * (self.qd[i] + self.qd[i]), columns.f))
+
+
+def _along(s: Segment, columns: JointColumns) -> tuple[Scalar, Scalar, Scalar]:
+    """What a joint feels of another's acceleration, velocity and coordinate."""
+    if s.revolute:
+        return columns.n[2], columns.n_qd[2], columns.n_q[2]
+    return dot(s.axis, columns.f), dot(s.axis, columns.f_qd), dot(s.axis, columns.f_q)
+
+
+def aligned(chain: Chain, q: Vector, qd: Vector, qdd: Vector) -> list[AlignedJoint]:
+    """The segments with runs of parallel joints in common axes, where nothing else sits on inner bodies."""
+    runs, on, l = chain.runs(), chain.children(), levers(chain, q)  # noqa: E741
+    first: list[int] = []
+    for i, s in enumerate(chain.segments):
+        together = runs[i] != i and len(on[s.parent]) == 1
+        first.append(first[s.parent] if together else i)
+    made: list[AlignedJoint] = []
+    for i, s in enumerate(chain.segments):
+        run = [k for k in range(len(first)) if first[k] == first[i]]
+        here = first[i] == i
+        onward = back(_pair(chain, q, [k for k in run if k > i]))
+        turn = SegmentRotation(s, _pair(chain, q, run) if here and s.revolute else NO_TURN)
+        lever = np.array(l[i], dtype=object)
+        if not here:
+            lever = about_z(back(_pair(chain, q, [k for k in run if k >= i])), lever)
+        J = turned_six(SegmentRotation(UNTWISTED, onward), [s.J[a, b] for a, b in SYMMETRIC])
+        rate, acceleration = qd[i], qdd[i]
+        if not here:
+            rate, acceleration = made[s.parent].rate + rate, made[s.parent].acceleration + acceleration
+        h = about_z(onward, np.array(s.h, dtype=object))
+        made.append(AlignedJoint(first[i], turn, lever, h, J, rate, acceleration))
     return made
 
 
-def _sum(chain, q, some):
-    angle, offset = None, 0.0
-    for k in some:
-        if chain.segments[k].still:
-            continue
-        angle = q[k] if angle is None else angle + q[k]
-        offset = offset + chain.segments[k].offset
-    return angle, offset
-
-
-def _up(pair, M):
-    """R M R^T for a general matrix turned about z."""
-    c, s = pair
-    if is_zero(s) and not is_zero(c) and c == 1.0:
-        return M
-    left = np.array([about_z(pair, M[k]) for k in range(3)])  # rows turned: M R^T
-    return np.array([about_z(pair, left[:, k]) for k in range(3)]).T
-
-
-def _twisted(s, M):
-    def t(v):
-        return about_z(s.phi, about_x(s.alpha, v))
-
-    left = np.array([t(M[k]) for k in range(3)])
-    return np.array([t(left[:, k]) for k in range(3)]).T
-
-
-def _untwisted(s, M):
-    def t(v):
-        return about_x(back(s.alpha), about_z(back(s.phi), v))
-
-    left = np.array([t(M[k]) for k in range(3)])
-    return np.array([t(left[:, k]) for k in range(3)]).T
-
-
-def _turned_K(pair, K):
-    """As sums and differences in the plane."""
-    c, s = pair
-    if is_zero(s):
-        return _up(pair, K)
-    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = K
-    S, D = xy + yx, xx - yy
-    u = s * D + c * S
-    su, cu = s * u, c * u
-    return np.array(
-        [
-            [xx - su, cu - yx, c * xz - s * yz],
-            [cu - xy, yy + su, s * xz + c * yz],
-            [c * zx - s * zy, s * zx + c * zy, zz],
-        ],
-        dtype=object,
-    )
-
-
-def derivatives(chain: Chain, q: Vector, qd: Vector, qdd: Vector) -> tuple[Array, Array, Array]:
-    count = len(chain.segments)
-    joints = joined(chain, q, qd, qdd)
-    spins: dict[int, Spin] = {-1: REST}
-    a: dict[int, Any] = {-1: -np.array(chain.g, dtype=object)}
-    before: list[Array] = []
-    for i, (s, j) in enumerate(zip(chain.segments, joints)):
-        P = s.parent
-        ref = a[P] + spins[P].Omega @ j.l
-        before.append(ref)
-        if s.revolute:
-            first = chain.segments[joints.index(j)]
-            k = i
-            while joints[k].root != chain.segments[k].parent:
-                k = chain.segments[k].parent
-            th = Through(j.root, joints[k].turn, 0.0, 0.0, j.rate, j.acceleration)
-            spins[i] = turned(s, th, spins[j.root])
-            a[i] = j.turn.down(ref)
-        else:
-            spins[i] = spins[P]
-            a[i] = ref + s.axis * qdd[i] + cross(spins[P].w, s.axis) * (qd[i] + qd[i])
-    zero = np.zeros(3, dtype=object)
-    own = [Assembly(s.m, j.h, j.J, np.zeros((3, 3), dtype=object), zero, zero, zero) for s, j in zip(chain.segments, joints)]
-    shape = (count, count)
-    tq, tv, M = (np.zeros(shape, dtype=object) for _ in range(3))
-    for j in range(count - 1, -1, -1):
-        s, J = chain.segments[j], joints[j]
-        P = s.parent
-        spin = spins[P]
-        w = about_x(back(s.alpha), about_z(back(s.phi), np.array(spin.w, dtype=object)))
-        O = _untwisted(s, np.array(spin.Omega, dtype=object))
-        acc = about_x(back(s.alpha), about_z(back(s.phi), np.array(before[j], dtype=object)))
-        x, vectors = (_turning if s.revolute else _sliding)(s, own[j], J.turn.pair, w, O, acc, qd[j], qdd[j])
-        f, n, e, fC, nC, fA, nA = vectors
-        M[j, j], tv[j, j], tq[j, j] = (
-            (n[2], nC[2], nA[2]) if s.revolute else (dot(s.axis, f), dot(s.axis, fC), dot(s.axis, fA))
-        )
-        if P >= 0:
-            own[P] = _added(s, own[P], x, J.l)
-        f, n, e, fC, nC, fA, nA = (about_z(s.phi, about_x(s.alpha, v)) for v in (f, n, e, fC, nC, fA, nA))
-        i, k = P, j
-        while i >= 0:
-            l = joints[k].l
-            n, nC, nA = n + cross(l, f), nC + cross(l, fC), nA + cross(l, fA)
-            c = cross(spins[i].w + spins[i].w, l)
-            e = e + cross(c, f)
-            si, spin, ai = chain.segments[i], spins[i], a[i]
-            if si.revolute:
-                w = spin.w
-                u = spin.Omega[:, 2]
-                M[i, j] = M[j, i] = n[2]
-                tv[i, j], tq[i, j] = nC[2], nA[2]
-                tv[j, i] = e[2] + (n[0] * (w[1] + w[1]) - n[1] * (w[0] + w[0]))
-                tq[j, i] = dot(n, u) + (e[0] * w[1] - e[1] * w[0]) + (f[0] * ai[1] - f[1] * ai[0])
-                turn = joints[i].turn
-                f, n, e, fC, nC, fA, nA = (turn.up(v) for v in (f, n, e, fC, nC, fA, nA))
-            else:
-                d = si.axis
-                M[i, j] = M[j, i] = dot(d, f)
-                tv[i, j], tq[i, j] = dot(d, fC), dot(d, fA)
-                tv[j, i] = dot(f, cross(spin.w + spin.w, d))
-                tq[j, i] = dot(f, spin.Omega @ d)
-                e = e + cross(d * (qd[i] + qd[i]), f)
-            k, i = i, si.parent
-    return tq, tv, M
-
-
-def _turning(s, b, pair, w, O, a, rate, acceleration):
-    m, H, (xx, xy, xz, yy, yz, zz), K, V = b.m, b.H, b.J, b.K, b.V
-    twice, half = rate + rate, 0.5 * rate
-    # as seen from what carries it
-    trace = xx + yy
-    Kp = K + twice * np.array([[-xy, xx, 0.0], [-yy, xy, 0.0], [-yz, xz, 0.0]], dtype=object)
-    Vp = V + twice * np.array([-H[1], H[0], 0.0], dtype=object)
-    both = V + Vp
-    A = b.A + half * np.array([-both[1], both[0], 0.0], dtype=object) + acceleration * np.array([-H[1], H[0], 0.0], dtype=object)
-    bk = K + Kp
-    traceK = K[0, 0] + K[1, 1]
-    T = b.T + half * np.array([-bk[2, 0], -bk[2, 1], traceK + traceK], dtype=object) + acceleration * np.array([-xz, -yz, trace], dtype=object)
-    K, V, H, A, T = _turned_K(pair, Kp), about_z(pair, Vp), about_z(pair, H), about_z(pair, A), about_z(pair, T)
-    J = turned_six(SegmentRotation(replace(s, phi=NO_TURN, alpha=NO_TURN), pair), b.J)
-    x = Assembly(m, H, J, K, V, A, T)
-    xx, xy, xz, yy, yz, zz = J
-    w2 = w + w
-    f = np.array([-H[1], H[0], 0.0], dtype=object)
-    n = np.array([-xz, -yz, trace], dtype=object)
-    e = np.array([w2[1] * xx - w2[0] * xy - K[0, 2], w2[1] * xy - w2[0] * yy - K[1, 2], traceK + (w2[1] * xz - w2[0] * yz)], dtype=object)
-    nC = np.array(
-        [
-            (w2[0] * xy + w2[1] * yy) + w2[2] * yz - K[2, 0],
-            -((w2[0] * xx + w2[1] * xy) + w2[2] * xz) - K[2, 1],
-            traceK,
-        ],
-        dtype=object,
-    )
-    fC = np.array([-(w2[2] * H[0]) - V[1], V[0] - w2[2] * H[1], w2[0] * H[0] + w2[1] * H[1]], dtype=object)
-    across = np.array([-V[1], V[0], 0.0], dtype=object)
-    fA = O @ f + cross(w, across) + np.array([-A[1], A[0], 0.0], dtype=object)
-    d00, d01, d02, d12 = -(xy + xy), xx - yy, -yz, xz
-    S, D = K[0, 1] + K[1, 0], K[0, 0] - K[1, 1]
-    nA = np.array(
-        [
-            O[2, 0] * d01 - O[2, 1] * d00 + (O[2, 2] - O[1, 1]) * d12 - O[1, 0] * d02
-            + (w[0] * S - w[1] * D + w[2] * K[2, 1]) - T[1] + H[0] * a[2],
-            (O[0, 0] - O[2, 2]) * d02 + O[0, 1] * d12 - O[2, 0] * d00 - O[2, 1] * d01
-            - (w[0] * D + w[1] * S + w[2] * K[2, 0]) + T[0] + H[1] * a[2],
-            (O[1, 0] + O[0, 1]) * d00 + (O[1, 1] - O[0, 0]) * d01 + O[1, 2] * d02 - O[0, 2] * d12
-            - (w[1] * K[0, 2] - w[0] * K[1, 2]) - (H[1] * a[1] + H[0] * a[0]),
-        ],
-        dtype=object,
-    )
-    return x, (f, n, e, fC, nC, fA, nA)
-
-
-def _sliding(s, b, pair, w, O, a, rate, acceleration):
-    d = np.array(s.axis, dtype=object)
-    m, H, twice = b.m, b.H, rate + rate
-    V = b.V + d * (m * twice)
-    K = b.K + np.outer(H * twice, d)
-    A = b.A + d * (m * acceleration)
-    T = b.T + cross(H, d) * acceleration
-    x = Assembly(m, H, b.J, K, V, A, T)
-    f, n = m * d, cross(H, d)
-    e = cross(cross(w + w, H) + V, d)
-    wd = cross(w + w, d)
-    fC, nC = m * wd, cross(H, wd)
-    F = m * a + O @ H + cross(w, V) + A
-    Od = O @ d
-    fA, nA = m * Od, cross(H, Od) + cross(d, F)
-    return x, (f, n, e, fC, nC, fA, nA)
-
-
-def _added(s, p, x, l):
-    twist = SegmentRotation(s, NO_TURN)
-    point, hc, known, own, across = shifted(twist, l, x.m, x.H, x.J)
-    up = twist.up
-    V, A = up(x.V), up(x.A)
-    return Assembly(
-        p.m + x.m,
-        (p.H + point) + hc,
-        [((y + k) + t) + z for y, k, t, z in zip(p.J, known, own, across, strict=True)],
-        p.K + _twisted(s, x.K) + np.outer(l, V),
-        p.V + V,
-        p.A + A,
-        p.T + up(x.T) + cross(l, A),
-    )
+def _pair(chain: Chain, q: Vector, run: list[int]) -> Pair:
+    """Cosine and sine of the sum of some joints' angles; those that look the same anyhow do not count."""
+    turns = [k for k in run if chain.segments[k].revolute and not chain.segments[k].still]
+    if not turns:
+        return NO_TURN
+    angle, offset = q[turns[0]], chain.segments[turns[0]].offset
+    for k in turns[1:]:
+        angle, offset = angle + q[k], offset + chain.segments[k].offset
+    return cos_sin_of(angle, offset)

@@ -28,12 +28,14 @@ from forearm.model import AT_REST, Array, Model, Scalar, Vector, model_of
 from forearm.reduction import composite, energy, hand, recursion
 from forearm.reduction.base import BaseParameters, base_parameters
 from forearm.reduction.chain import Chain
+from forearm.reduction.derivatives import derivatives
 from forearm.reduction.geometry import geometry_values
 from forearm.reduction.plan import ReductionPlan, placed, planned
+from forearm.reduction.search import best_choices
 from forearm.reduction.symbolic import best_plan_for, symbolic_chain, symbolic_model
 from forearm.symbols import Expr, Graph, derivative, jacobian, substituted
 from forearm.symbols.graph import ADD, COS, INPUT, MUL, SIN, SUB
-from forearm.symbols.linear import solve_symmetric
+from forearm.symbols.linear import inverse_symmetric, solve_symmetric
 from forearm.symbols.scalars import choose, root
 from forearm.values import check_choice, chosen
 
@@ -233,10 +235,34 @@ class Tracing:
         return self._done("inertia matrix", M)
 
     def inverse_inertia_matrix(self) -> Array:
-        """M^-1, a column for each unit torque."""
+        """M^-1, from the last joint to the first."""
         M = self.inertia_matrix()
-        columns = [self.solved_backwards(M, unit) for unit in np.eye(self.arm.n, dtype=object)]
-        return self._done("inverse of the inertia matrix", np.array(columns, dtype=object).T)
+        inverse = self.solved(lambda: inverse_symmetric(M[::-1, ::-1])[::-1, ::-1])
+        return self._done("inverse of the inertia matrix", inverse)
+
+    def inverse_derivatives(self, qdd: Vector) -> tuple[Array, Array, Array]:
+        """(d tau / d q, d tau / d qd, M), drives included; where torques depend on what bearings carry, and
+        wherever it takes less, by differentiating the graph.
+        """
+        if needs_reactions(self.arm):
+            return self._differentiated(qdd)
+        rates = [self.rates(x) for x in (self.q, self.qd, qdd)]
+        made = derivatives(self.chain, *rates, best_choices(self.chain), self.note)
+        by_q, by_qd, M = (self.model.gathered_matrix(matrix) for matrix in made)
+        friction = self.model.gathered(driven(self.drives, [0.0] * len(rates[1]), None, rates[1]))
+        by_qd = by_qd + jacobian(self.graph, friction, self.qd)
+        for j, J in enumerate(self.rotor):
+            M[j, j] = M[j, j] + J
+        found = self._done("derivatives", (by_q, by_qd, M))
+        if not self.model.has_followers:
+            return found
+        return min(found, self._differentiated(qdd), key=lambda some: self.graph.counts(some).operations)
+
+    def _differentiated(self, qdd: Vector) -> tuple[Array, Array, Array]:
+        tau = self.inverse(self.qd, self.qdd)
+        M = self.jacobian(tau, self.qdd) if depends_on_load(self.arm) else self.inertia_matrix()
+        made = self.jacobian(tau, self.q), self.jacobian(tau, self.qd), M
+        return made if qdd is self.qdd else tuple(self.substituted(m, self.qdd, list(qdd)) for m in made)
 
     def coriolis_matrix(self) -> Array:
         """C_jk = 1/2 d h_j / d qd_k: velocity torques are quadratic in qd,

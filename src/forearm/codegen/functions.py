@@ -264,6 +264,22 @@ class Traced:
         return (*self.inputs, *self.outputs)
 
 
+def column_groups(traced: Traced) -> list[list[Any]]:
+    """Results in the order in which few values are alive at once, for `symbols.ordering.grouped_order`.
+
+    Square matrices as they come from the derivatives: by joints from the last to the first, of each matrix
+    what joins that joint to those before it, first d tau / d q and M at last. Others as they are.
+    """
+    tables = [traced.results[a.name] for a in traced.outputs]
+    if any(table.ndim != 2 or table.shape != tables[0].shape[::-1] for table in tables):
+        return [list(table.flat) for table in tables]
+    groups: list[list[Any]] = []
+    for j in range(len(tables[0]) - 1, -1, -1):
+        groups += [list(table[: j + 1, j]) for table in tables]
+        groups[-1] += [entry for table in tables for entry in table[j, :j]]
+    return groups
+
+
 def trace(tracing: Tracing, functions: Sequence[Function]) -> Traced:
     """A set of functions traced as one, and refined."""
     both = all(FUNCTIONS[name] in functions for name in ("inertia_matrix", "inverse_dynamics_derivatives"))

@@ -246,23 +246,26 @@ class Tracing:
         """
         if needs_reactions(self.arm):
             return self._differentiated(qdd)
-        rates = [self.rates(x) for x in (self.q, self.qd, qdd)]
-        made = derivatives(self.chain, *rates, best_choices(self.chain), self.note)
+        q, rates, accelerations = (self.rates(x) for x in (self.q, self.qd, qdd))
+        made = derivatives(self.chain, q, rates, accelerations, best_choices(self.chain), self.note)
         by_q, by_qd, M = (self.model.gathered_matrix(matrix) for matrix in made)
-        friction = self.model.gathered(driven(self.drives, [0.0] * len(rates[1]), None, rates[1]))
+        friction = self.model.gathered(driven(self.drives, [0.0] * len(rates), None, rates))
         by_qd = by_qd + jacobian(self.graph, friction, self.qd)
         for j, J in enumerate(self.rotor):
             M[j, j] = M[j, j] + J
-        found = self._done("derivatives", (by_q, by_qd, M))
+        self.mark("derivatives")
         if not self.model.has_followers:
-            return found
-        return min(found, self._differentiated(qdd), key=lambda some: self.graph.counts(some).operations)
+            return by_q, by_qd, M
+        other = self._differentiated(qdd)
+        return min((by_q, by_qd, M), other, key=lambda some: self.graph.counts(some).operations)
 
     def _differentiated(self, qdd: Vector) -> tuple[Array, Array, Array]:
         tau = self.inverse(self.qd, self.qdd)
         M = self.jacobian(tau, self.qdd) if depends_on_load(self.arm) else self.inertia_matrix()
-        made = self.jacobian(tau, self.q), self.jacobian(tau, self.qd), M
-        return made if qdd is self.qdd else tuple(self.substituted(m, self.qdd, list(qdd)) for m in made)
+        by_q, by_qd = self.jacobian(tau, self.q), self.jacobian(tau, self.qd)
+        if qdd is not self.qdd:
+            by_q, by_qd, M = (self.substituted(table, self.qdd, list(qdd)) for table in (by_q, by_qd, M))
+        return by_q, by_qd, M
 
     def coriolis_matrix(self) -> Array:
         """C_jk = 1/2 d h_j / d qd_k: velocity torques are quadratic in qd,

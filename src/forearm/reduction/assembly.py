@@ -1,9 +1,9 @@
 """Everything behind a joint as one body whose parts move: its moments, how they change, and what of the
 joint's own motion is felt.
 
-With x from the joint's origin to a piece of mass m, and x', x'' its rates as somebody sees them who turns with
-what carries the joint, an `Assembly` is the sums m, H = m x, J = m x x^T, K = 2 m x x'^T, V = 2 m x',
-A = m x'', T = m x x x''. It needs no velocity of anything before the joint, and no own motion of a body.
+With x from the joint's origin to a piece of mass m, and x', x'' its rates as seen from axes that turn with a
+body, an `Assembly` is the sums of m, H = m x, J = m x x^T, K = 2 m x x'^T, V = 2 m x', A = m x'' and
+T = m (x cross x''). Motion before the joint is not in it, and a body in its own axes has no K, V, A, T.
 """
 
 from __future__ import annotations
@@ -136,12 +136,8 @@ def turning_columns(b: Assembly, w: Array, Omega: Array, a: Array) -> JointColum
     (x, y, z), (xt, yt, zt) = w, w + w
     (level, trace), sum_xy, difference = b.sums(), K[0, 1] + K[1, 0], K[0, 0] - K[1, 1]
     f = vector(-H[1], H[0])
-    e = vector(
-        yt * xx - xt * xy - K[0, 2], yt * xy - xt * yy - K[1, 2], trace + (yt * xz - xt * yz)
-    )
-    n_qd = vector(
-        (xt * xy + yt * yy) + zt * yz - K[2, 0], -((xt * xx + yt * xy) + zt * xz) - K[2, 1], trace
-    )
+    e = vector(yt * xx - xt * xy - K[0, 2], yt * xy - xt * yy - K[1, 2], trace + (yt * xz - xt * yz))
+    n_qd = vector((xt * xy + yt * yy) + zt * yz - K[2, 0], -((xt * xx + yt * xy) + zt * xz) - K[2, 1], trace)
     f_qd = vector(-(zt * H[0]) - V[1], V[0] - zt * H[1], xt * H[0] + yt * H[1])
     f_q = O @ f + cross(w, vector(-V[1], V[0])) + vector(-b.A[1], b.A[0])
     # J turned: xx and -yy, xy; xz is -yz, yz is xz, and zz is 0

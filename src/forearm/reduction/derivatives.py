@@ -121,9 +121,7 @@ class _Recursion:
         """From the tips to the base, a column and a row for each joint."""
         count = len(self.segments)
         by_q, by_qd, M = (np.zeros((count, count), dtype=object) for _ in range(3))
-        bodies = [
-            rigid(s.m, joint.h, joint.J) for s, joint in zip(self.segments, self.joints, strict=True)
-        ]
+        bodies = [rigid(s.m, joint.h, joint.J) for s, joint in zip(self.segments, self.joints, strict=True)]
         for j in range(count - 1, -1, -1):
             s = self.segments[j]
             seen, columns = self._columns(j, bodies[j])
@@ -134,7 +132,7 @@ class _Recursion:
             while i >= 0:
                 columns = columns.moved(self.joints[inner].l, self.spins[i].w + self.spins[i].w)
                 M[i, j], by_qd[i, j], by_q[i, j] = _along(self.segments[i], columns)
-                M[j, i], by_qd[j, i], by_q[j, i] = M[i, j], *self._felt(i, columns)
+                M[j, i], by_qd[j, i], by_q[j, i] = M[i, j], *self._felt(i, inner, columns, by_q[j, inner])
                 columns = self._across(i, columns)
                 inner, i = i, self.segments[i].parent
         return by_q, by_qd, M
@@ -160,16 +158,21 @@ class _Recursion:
             return seen, inside.each(SegmentRotation(UNTWISTED, pair))
         return seen, turning_columns(seen, w, Omega, a)
 
-    def _felt(self, i: int, columns: JointColumns) -> tuple[Scalar, Scalar]:
-        """What the drive of the columns' joint feels of the velocity and the coordinate of joint i."""
+    def _felt(
+        self, i: int, inner: int, columns: JointColumns, of_inner: Scalar
+    ) -> tuple[Scalar, Scalar]:
+        """What the drive of the columns' joint feels of the velocity and the coordinate of joint i; of the
+        coordinate of the joint behind it on the way it is known.
+        """
         s, spin, a = self.segments[i], self.spins[i], self.a[i]
         f, n, e, (x, y, _) = columns.f, columns.n, columns.e, spin.w
         if not s.revolute:
             return dot(f, cross(spin.w + spin.w, s.axis)), dot(f, spin.Omega @ s.axis)
-        # Omega z, the second rate of the axis, is the same for a whole run of parallel joints
-        bend = self.spins[self.joints[i].first].Omega[:, 2]
         by_qd = e[2] + (n[0] * (y + y) - n[1] * (x + x))
-        return by_qd, dot(n, bend) + (e[0] * y - e[1] * x) + (f[0] * a[1] - f[1] * a[0])
+        if self.joints[inner].first == self.joints[i].first:  # parallel: they differ by the step between them
+            across, along, _ = self.joints[inner].l
+            return by_qd, of_inner + dot(f, spin.Omega[:, 1] * across - spin.Omega[:, 0] * along)
+        return by_qd, dot(n, spin.Omega[:, 2]) + (e[0] * y - e[1] * x) + (f[0] * a[1] - f[1] * a[0])
 
     def _across(self, i: int, columns: JointColumns) -> JointColumns:
         """Columns in the axes, and as they are for the motion, of what carries joint i."""

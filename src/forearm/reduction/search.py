@@ -176,7 +176,9 @@ def _with_numbers(chain: Chain) -> Chain:
         return 0.5 + generic.random() if isinstance(x, Expr) else x
 
     segments = [
-        replace(s, **{name: number(getattr(s, name)) for name in ("phi", "alpha", "l", "offset", "m", "h", "J")})
+        replace(
+            s, **{name: number(getattr(s, name)) for name in ("phi", "alpha", "l", "offset", "m", "h", "J")}
+        )
         for s in chain.segments
     ]
     return replace(chain, segments=tuple(segments), g=number(chain.g))

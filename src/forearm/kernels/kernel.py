@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError, shorten
 from forearm.kernels import fastcall
-from forearm.kernels.arrays import Array, as_numbers, as_states, rows_of
+from forearm.kernels.arrays import Array, Three, as_numbers, as_states, results_for, rows_of, three_of
 from forearm.kernels.compiled import Compiled, CompileRequest, Slot
 from forearm.kernels.cpu import HOST, chosen
 from forearm.kernels.dispatch import Call, Parameters, refuse, run
@@ -215,18 +215,20 @@ class Kernel:
         qdd: ArrayLike,
         threads: int | None = None,
         *,
+        out: Three | None = None,
         parameters: Parameters | None = None,
-    ) -> tuple[Array, Array, Array]:
+    ) -> Three:
         """(dtau/dq, dtau/dqd, M), each (n, n) or (B, n, n) with [i, j] = d tau_i / d x_j.
 
         Args:
             q, qd, qdd: joint coordinates, velocities and accelerations, (n,) or (B, n).
+            out: three arrays for the results, as a tuple.
             threads, parameters: as in every method of `Kernel`.
         """
         if self._is_long:
             refuse(parameters)
-            return self._long_inverse_derivatives(q, qd, qdd, threads)
-        return self._three("inverse_dynamics_derivatives", (q, qd, qdd), threads, parameters)
+            return self._put(self._long_inverse_derivatives(q, qd, qdd, threads), out)
+        return self._three("inverse_dynamics_derivatives", (q, qd, qdd), out, threads, parameters)
 
     def forward_dynamics_derivatives(
         self,
@@ -235,14 +237,16 @@ class Kernel:
         tau: ArrayLike,
         threads: int | None = None,
         *,
+        out: Three | None = None,
         parameters: Parameters | None = None,
-    ) -> tuple[Array, Array, Array]:
+    ) -> Three:
         """(dqdd/dq, dqdd/dqd, inverse of M): -M^-1 times the derivatives of inverse dynamics at the
         resulting acceleration.
 
         Args:
             q, qd: joint coordinates and velocities, (n,) or (B, n).
             tau: motor torques times gear ratio, (n,) or (B, n), N m (N).
+            out: three arrays for the results, as a tuple.
             threads, parameters: as in every method of `Kernel`.
         """
         if self._is_long:
@@ -250,15 +254,22 @@ class Kernel:
             by_q, by_qd, M = self._long_inverse_derivatives(
                 q, qd, self.forward_dynamics(q, qd, tau, threads=threads), threads
             )
-            return self._solved_derivatives(by_q, by_qd, M)
+            return self._put(self._solved_derivatives(by_q, by_qd, M), out)
         if self._is_loaded:
             qdd = self.forward_dynamics(q, qd, tau, threads=threads, parameters=parameters)
-            return self._solved_derivatives(
-                *self.inverse_dynamics_derivatives(q, qd, qdd, threads=threads, parameters=parameters)
-            )
-        return self._three("forward_dynamics_derivatives", (q, qd, tau), threads, parameters)
+            slopes = self.inverse_dynamics_derivatives(q, qd, qdd, threads=threads, parameters=parameters)
+            return self._put(self._solved_derivatives(*slopes), out)
+        return self._three("forward_dynamics_derivatives", (q, qd, tau), out, threads, parameters)
 
-    def _solved_derivatives(self, by_q: Array, by_qd: Array, M: Array) -> tuple[Array, Array, Array]:
+    def _put(self, made: Three, out: Three | None) -> Three:
+        """Results in the arrays given for them."""
+        if out is None:
+            return made
+        a, b, c = results_for([array.shape for array in made], three_of(out), self._dtype)
+        a[...], b[...], c[...] = made
+        return a, b, c
+
+    def _solved_derivatives(self, by_q: Array, by_qd: Array, M: Array) -> Three:
         """Those of accelerations, from those of torques and d tau / d qdd."""
         known = np.isfinite(M).all(axis=(-2, -1), keepdims=True)
         inverse = np.where(known, np.linalg.inv(np.where(known, M, np.eye(self.arm.n))), np.nan).astype(
@@ -335,9 +346,15 @@ class Kernel:
         return run(self._function(name, given), given, Call(self.parameters, outs, threads, parameters))[0]
 
     def _three(
-        self, name: str, given: tuple[ArrayLike, ...], threads: int | None, parameters: Parameters | None
-    ) -> tuple[Array, Array, Array]:
-        a, b, c = run(self._function(name, given), given, Call(self.parameters, None, threads, parameters))
+        self,
+        name: str,
+        given: tuple[ArrayLike, ...],
+        out: Three | None,
+        threads: int | None,
+        parameters: Parameters | None,
+    ) -> Three:
+        outs = None if out is None else three_of(out)
+        a, b, c = run(self._function(name, given), given, Call(self.parameters, outs, threads, parameters))
         return a, b, c
 
     def _function(self, name: str, given: tuple[ArrayLike, ...]) -> Compiled:

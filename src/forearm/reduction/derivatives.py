@@ -158,9 +158,7 @@ class _Recursion:
             return seen, inside.each(SegmentRotation(UNTWISTED, pair))
         return seen, turning_columns(seen, w, Omega, a)
 
-    def _felt(
-        self, i: int, inner: int, columns: JointColumns, of_inner: Scalar
-    ) -> tuple[Scalar, Scalar]:
+    def _felt(self, i: int, inner: int, columns: JointColumns, of_inner: Scalar) -> tuple[Scalar, Scalar]:
         """What the drive of the columns' joint feels of the velocity and the coordinate of joint i; of the
         coordinate of the joint behind it on the way it is known.
         """

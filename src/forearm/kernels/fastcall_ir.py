@@ -119,7 +119,7 @@ class _Entry:
         return out, [self.array(items, k, a, flags) for k, a in enumerate(outputs)]
 
     def array(self, of: Value, k: int, a: Argument, flags: int) -> tuple[Value, Value]:
-        """Object k of some, an array of the dtype, these flags and this shape for each state, and its data."""
+        """Object k of some: an array of the dtype, flags and shape for each state, and its data."""
         f = self.f
         array = f.load("ptr", f.at(of, k, "ptr"))
         self._need("eq", self._field("i64", array, TYPE), self.objects["ndarray"])

@@ -43,12 +43,14 @@ def _forward_derivatives(t: Tracing) -> Results:
     depends on the load d tau / d qdd stands in the place of M.
     """
     n = t.arm.n
-    by_q, by_qd, M = t.inverse_derivatives(t.forward())
     if depends_on_load(t.arm):
+        by_q, by_qd, M = t.inverse_derivatives(t.forward())
         columns = np.concatenate([-by_q, -by_qd, np.eye(n, dtype=object)], axis=1).T
         made = t.solved(lambda: np.array([solve_general(M, c) for c in columns], dtype=object).T)
         return {"qdd_q": made[:, :n], "qdd_qd": made[:, n : 2 * n], "M_inverse": made[:, 2 * n :]}
-    inverse = t.inverse_inertia_matrix()
+    M = t.inverse_derivatives(t.qdd)[2]
+    by_q, by_qd, _ = t.inverse_derivatives(t.forward_with(M))
+    inverse = t.inverse_inertia_matrix(M)
     return {"qdd_q": -(inverse @ by_q), "qdd_qd": -(inverse @ by_qd), "M_inverse": inverse}
 
 

@@ -28,7 +28,7 @@ from forearm.model import AT_REST, Array, Model, Scalar, Vector, model_of
 from forearm.reduction import composite, energy, hand, recursion
 from forearm.reduction.base import BaseParameters, base_parameters
 from forearm.reduction.chain import Chain
-from forearm.reduction.derivatives import derivatives
+from forearm.reduction.derivatives import DerivativeChoices, derivatives
 from forearm.reduction.geometry import geometry_values
 from forearm.reduction.plan import ReductionPlan, placed, planned
 from forearm.reduction.search import best_choices
@@ -87,6 +87,11 @@ class Tracing:
     def chain(self) -> Chain:
         """The regrouped chain."""
         return planned(self.plain, self.plan)
+
+    @cached_property
+    def choices(self) -> DerivativeChoices:
+        """What is chosen about the recursion of derivatives."""
+        return best_choices(self.chain)
 
     @property
     def regrouped(self) -> bool:
@@ -234,9 +239,16 @@ class Tracing:
             M[j, j] = M[j, j] + J
         return self._done("inertia matrix", M)
 
-    def inverse_inertia_matrix(self) -> Array:
+    def forward_with(self, M: Array) -> list[Scalar]:
+        """Accelerations of the freedoms from an inertia matrix that is there; not where friction depends on
+        the load.
+        """
+        bias = self.inverse(self.qd, None)
+        right = np.array([t - b for t, b in zip(self.tau, bias, strict=True)], dtype=object)
+        return self.solved_backwards(M, right)
+
+    def inverse_inertia_matrix(self, M: Array) -> Array:
         """M^-1, from the last joint to the first."""
-        M = self.inertia_matrix()
         inverse = self.solved(lambda: inverse_symmetric(M[::-1, ::-1])[::-1, ::-1])
         return self._done("inverse of the inertia matrix", inverse)
 
@@ -247,7 +259,7 @@ class Tracing:
         if needs_reactions(self.arm):
             return self._differentiated(qdd)
         q, rates, accelerations = (self.rates(x) for x in (self.q, self.qd, qdd))
-        made = derivatives(self.chain, q, rates, accelerations, best_choices(self.chain), self.note)
+        made = derivatives(self.chain, q, rates, accelerations, self.choices, self.note)
         by_q, by_qd, M = (self.model.gathered_matrix(matrix) for matrix in made)
         friction = self.model.gathered(driven(self.drives, [0.0] * len(rates), None, rates))
         by_qd = by_qd + jacobian(self.graph, friction, self.qd)

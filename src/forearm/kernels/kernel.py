@@ -222,8 +222,9 @@ class Kernel:
 
         Args:
             q, qd, qdd: joint coordinates, velocities and accelerations, (n,) or (B, n).
+            threads: as in every method of `Kernel`.
             out: three arrays for the results, as a tuple.
-            threads, parameters: as in every method of `Kernel`.
+            parameters: as in every method of `Kernel`.
         """
         if self._is_long:
             refuse(parameters)
@@ -246,8 +247,9 @@ class Kernel:
         Args:
             q, qd: joint coordinates and velocities, (n,) or (B, n).
             tau: motor torques times gear ratio, (n,) or (B, n), N m (N).
+            threads: as in every method of `Kernel`.
             out: three arrays for the results, as a tuple.
-            threads, parameters: as in every method of `Kernel`.
+            parameters: as in every method of `Kernel`.
         """
         if self._is_long:
             refuse(parameters)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError, shorten
 from forearm.kernels import fastcall
-from forearm.kernels.arrays import Array, as_numbers, rows_of
+from forearm.kernels.arrays import Array, Three, as_numbers, rows_of, three_of
 from forearm.kernels.compiled import Compiled, CompileRequest
 from forearm.kernels.cpu import CPU, HOST, check_device, chosen
 from forearm.kernels.dispatch import Call, Parameters, run
@@ -306,15 +306,18 @@ class Kernel:
         qdd: ArrayLike,
         threads: int | None = None,
         *,
+        out: Three | None = None,
         parameters: Parameters | None = None,
-    ) -> tuple[Array, Array, Array]:
+    ) -> Three:
         """(dtau/dq, dtau/dqd, M), each (n, n) or (B, n, n) with [i, j] = d tau_i / d x_j.
 
         Args:
             q, qd, qdd: joint coordinates, velocities and accelerations, (n,) or (B, n).
-            threads, parameters: as in every method of `Kernel`.
+            threads: as in every method of `Kernel`.
+            out: three arrays for the results, as a tuple.
+            parameters: as in every method of `Kernel`.
         """
-        return self._three("inverse_dynamics_derivatives", (q, qd, qdd), threads, parameters)
+        return self._three("inverse_dynamics_derivatives", (q, qd, qdd), out, threads, parameters)
 
     def forward_dynamics_derivatives(
         self,
@@ -323,17 +326,20 @@ class Kernel:
         tau: ArrayLike,
         threads: int | None = None,
         *,
+        out: Three | None = None,
         parameters: Parameters | None = None,
-    ) -> tuple[Array, Array, Array]:
+    ) -> Three:
         """(dqdd/dq, dqdd/dqd, inverse of M): -M^-1 times the derivatives of inverse dynamics at the
         resulting acceleration.
 
         Args:
             q, qd: joint coordinates and velocities, (n,) or (B, n).
             tau: motor torques times gear ratio, (n,) or (B, n), N m (N).
-            threads, parameters: as in every method of `Kernel`.
+            threads: as in every method of `Kernel`.
+            out: three arrays for the results, as a tuple.
+            parameters: as in every method of `Kernel`.
         """
-        return self._three("forward_dynamics_derivatives", (q, qd, tau), threads, parameters)
+        return self._three("forward_dynamics_derivatives", (q, qd, tau), out, threads, parameters)
 
     def simulate(
         self,
@@ -499,11 +505,15 @@ class Kernel:
         )[0]
 
     def _three(
-        self, name: str, given: tuple[ArrayLike, ...], threads: int | None, parameters: Parameters | None
-    ) -> tuple[Array, Array, Array]:
-        a, b, c = self._run(
-            self._function(name, given), given, Call(self.parameters, None, threads, parameters)
-        )
+        self,
+        name: str,
+        given: tuple[ArrayLike, ...],
+        out: Three | None,
+        threads: int | None,
+        parameters: Parameters | None,
+    ) -> Three:
+        call = Call(self.parameters, None if out is None else three_of(out), threads, parameters)
+        a, b, c = self._run(self._function(name, given), given, call)
         return a, b, c
 
     def _function(self, name: str, given: tuple[ArrayLike, ...]) -> Any:

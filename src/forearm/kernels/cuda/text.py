@@ -26,6 +26,7 @@ from forearm.kernels.ir import (
 from forearm.kernels.llvm import IRFunction, Value, device_parts, joined
 from forearm.kernels.transpose import load_columns
 from forearm.kernels.vectors import Body, Target
+from forearm.symbols.graph import expressions
 
 DEVICE_TARGETS = {
     dtype: Target(scalar, 1, True, is_gpu=True)
@@ -33,7 +34,7 @@ DEVICE_TARGETS = {
 }
 
 
-AT_ONCE = 16  # numbers that a thread moves together
+AT_ONCE = 12  # numbers that a thread moves together
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Launch:
 
     def shared(self, outputs: Sequence[Argument], size: int) -> int:
         """Bytes of memory that a block shares, where a number has so many."""
-        return size * self.threads * max(map(pitch, outputs)) if self.is_staged else 0
+        return size * self.threads * sum(map(pitch, outputs)) if self.is_staged else 0
 
 
 def pitch(a: Argument) -> int:
@@ -139,10 +140,10 @@ class _Kernel:
         with f.unless(f.compared("sge", state, self.count)):
             for a in (*self.rows, *traced.outputs):
                 f.at(f"%{a.name}", state, self.target.scalar, a.size, name=f"at.{a.name}")
-            self._compute(traced.outputs, *self._states())
+            self._compute()
 
     def _staged(self, block: Value, thread: Value, shared: Value) -> None:
-        """Results go through shared memory, one array after the other."""
+        """Results go through shared memory, all arrays beside each other."""
         f, scalar = self.f, self.target.scalar
         first = f.op("mul", block, self.threads)
         left = f.op("sub", self.count, first)
@@ -152,14 +153,15 @@ class _Kernel:
         own = f.op("add", first, f.chosen(f.compared("slt", thread, last), thread, last))
         for a in self.rows:
             f.at(f"%{a.name}", own, scalar, a.size, name=f"at.{a.name}")
-        values, unknown = self._states()
+        starts, behind = {}, 0
         for a in self.traced.outputs:
-            f.at(shared, thread, scalar, pitch(a), name=f"at.{a.name}")
-            self._compute([a], values, unknown)
-            self._barrier()
-            self._copy(a, shared, f.at(f"%{a.name}", first, scalar, a.size), thread, rows)
-            if a is not self.traced.outputs[-1]:
-                self._barrier()
+            starts[a.name] = f.at(shared, behind, scalar)
+            f.at(starts[a.name], thread, scalar, pitch(a), name=f"at.{a.name}")
+            behind += pitch(a) * self.threads
+        self._compute()
+        self._barrier()
+        for a in self.traced.outputs:
+            self._copy(a, starts[a.name], f.at(f"%{a.name}", first, scalar, a.size), thread, rows)
 
     def _barrier(self) -> None:
         if not self.launch.is_emulated:
@@ -192,12 +194,22 @@ class _Kernel:
             move(*(f.op("add", thread, j * self.threads) for j in range(k, min(k + AT_ONCE, a.size))))
         f.begin(end)
 
-    def _compute(self, outputs: Sequence[Argument], values: dict[int, Any], unknown: str) -> None:
-        """Results leave as soon as they are there; those of matrices column by column, the last first."""
+    def _compute(self) -> None:
+        """Results leave as soon as they are there, some at a time in the order of their operations."""
         body, graph, order = self.body, self.traced.graph, self.launch.order
-        for column in columns_of(self.traced, outputs):
-            compute(body, graph, [e for _, _, e in column], values, order, self.absorbed)
-            for name, k, e in column:
+        values, unknown = self._states()
+        results = [
+            (a.name, k, e)
+            for a in self.traced.outputs
+            for k, e in enumerate(self.traced.results[a.name].flat)
+        ]
+        if order is not None:
+            places = {place: k for k, place in enumerate(order)}
+            results.sort(key=lambda r: max((places.get(x.node, -1) for x in expressions([r[2]])), default=-1))
+        for start in range(0, len(results), AT_ONCE):
+            some = results[start : start + AT_ONCE]
+            compute(body, graph, [e for _, _, e in some], values, order, self.absorbed)
+            for name, k, e in some:
                 made = body.op("fadd", result(body, e, values), unknown)
                 place = self.f.at(f"%at.{name}", k, self.target.scalar)
                 self.f.store(Value(made, self.target.vector), place, align=self.target.size)
@@ -219,15 +231,3 @@ class _Kernel:
         needed = [place for place in graph.needed(self.traced.results) if place not in values]
         self.absorbed = absorbed_products(graph, self.traced.results, needed)
         return values, unknown
-
-
-def columns_of(traced: Traced, outputs: Sequence[Argument]) -> list[list[tuple[str, int, Any]]]:
-    """Results as (array, entry, expression) in groups that are computed one after the other: the columns of
-    all matrices, the last first, then vectors.
-    """
-    groups: dict[int, list[tuple[str, int, Any]]] = {}
-    for a in outputs:
-        width = a.shape[-1] if len(a.shape) > 1 else 0
-        for k, e in enumerate(traced.results[a.name].flat):
-            groups.setdefault(k % width if width else -1, []).append((a.name, k, e))
-    return [groups[column] for column in sorted(groups, reverse=True)]

@@ -349,6 +349,11 @@ def test_functions_that_are_not_linear_are_not_transposed(kernel: Kernel) -> Non
         jax.linear_transpose(kernel.jax.gravity, np.zeros(3))(np.zeros(3))
 
 
+def test_other_platforms_are_refused(kernel: Kernel) -> None:
+    with pytest.raises(InputError, match="kernels are made for cpu and cuda, not for tpu"):
+        jax.jit(kernel.jax.gravity).trace(jnp.zeros(3)).lower(lowering_platforms=("tpu",))
+
+
 SHARDED = """
 import os
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"

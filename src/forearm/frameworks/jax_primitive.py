@@ -235,7 +235,7 @@ def _letters(factor: int) -> str:
 def _refused(context: Any, *_: Any, **__: Any) -> Any:
     raise InputError(
         f"k.jax: kernels are made for cpu and cuda, not for {', '.join(context.module_context.platforms)}; "
-        'jax.jit(..., device=jax.devices("cpu")[0]) computes beside it.'
+        'within jax.default_device(jax.devices("cpu")[0]) they are computed beside it.'
     )
 
 

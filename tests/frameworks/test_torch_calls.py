@@ -48,6 +48,30 @@ def test_bits_of_the_kernel(batch: tuple[int, ...], dtype: str) -> None:
     assert all(torch.equal(k.torch.inertia_matrix(given[0]), M) for _ in range(4))
 
 
+@pytest.mark.parametrize("count", [1, 5])
+def test_bits_with_open_parameters(count: int) -> None:
+    """For all states and for each, by name, missing; with `out`, which may be the parameters themselves."""
+    mass = f"{ARM.links[-1].name}.mass"
+    k = fa.compile(ARM, parameters=[mass])
+    given, own = states(ARM, count), torch.tensor([k.parameters[mass]], dtype=torch.float64)
+    each = own * torch.linspace(0.5, 2.0, count, dtype=torch.float64)[:, None]
+    out = torch.empty_like(given[0])
+    for values in (own, each, {mass: 3.0}, None, own, each):
+        named = values if values is None or isinstance(values, dict) else values.numpy()
+        wanted = torch.from_numpy(k.inverse_dynamics(*(x.numpy() for x in given), parameters=named))
+        for _ in range(4):
+            assert torch.equal(k.torch.inverse_dynamics(*given, parameters=values), wanted)
+            assert torch.equal(k.torch.inverse_dynamics(*given, parameters=values, out=out), wanted)
+    with pytest.raises(fa.InputError, match="expected the tensors q, qd, qdd, got 4 without a name"):
+        k.torch.inverse_dynamics(*given, own)
+    one = fa.compile(random_arm(61, 1), parameters=["gravity.x"])
+    q, values = (torch.linspace(0.1, 0.6, 3, dtype=torch.float64)[:, None].clone() for _ in range(2))
+    wanted = one.torch.gravity(q, parameters=values)
+    for _ in range(4):
+        memory = values.clone()
+        assert torch.equal(one.torch.gravity(q, parameters=memory, out=memory), wanted)
+
+
 def test_shapes_that_change_from_call_to_call(k: fa.Kernel) -> None:
     for batch in [(4,), (4,), (4,), (2, 2), (), (), (), (4,), (0,), (0,), (0,), (2, 3), (1,), (1,), (1, 1)]:
         q, qd, qdd = states(ARM, *batch, seed=len(batch))

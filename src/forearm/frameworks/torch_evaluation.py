@@ -243,12 +243,18 @@ class Evaluation:
             found = self._launches.setdefault((device, each), make(compiled, device, each))
         return found
 
-    def launch_rows(self, device: torch.device, rows: int) -> Callable[..., None]:
-        """What computes so many states on a device: called with addresses one by one, and the number."""
+    def launch_rows(self, device: torch.device, rows: int, each: bool) -> Callable[..., None]:
+        """What computes so many states on a device, each with parameters of its own or not: called with
+        addresses one by one, and the number.
+        """
         compiled = self.kernel.on(device).compiled(*self.names, derived=self.derived)
         if device.type == "cpu":
-            return _called(compiled.part("single" if rows == 1 else "batch"))
-        start, stream_of, index = compiled.launcher(), torch._C._cuda_getCurrentRawStream, device.index
+            return _called(compiled.part("single" if rows == 1 else "each" if each else "batch"))
+        start, stream_of, index = (
+            compiled.launcher(each=each),
+            torch._C._cuda_getCurrentRawStream,
+            device.index,
+        )
         return lambda *given: start(stream_of(index), given[:-1], given[-1])
 
     def most_on(self, device: torch.device) -> int:

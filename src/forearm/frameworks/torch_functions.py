@@ -126,16 +126,17 @@ class TorchFunction:
         **named: Tensor,
     ) -> Any:
         """The results, in new tensors or in `out`."""
-        if is_compiling() or parameters is not None or named:
+        if is_compiling() or named or (parameters is None) is self._evaluation.is_open:
             return self._ordinary(states, out, parameters, named)
+        given = states if parameters is None else (*states, parameters)
         shortcuts = self._shortcuts if out is None else self._shortcuts_out
         for shortcut in shortcuts.kept:
-            made = shortcut.call(states, out)
+            made = shortcut.call(given, out)
             if made is not None:
                 return made
-        made = self._ordinary(states, out, None, named)
+        made = self._ordinary(states, out, parameters, named)
         if not self._by_name:
-            shortcuts.remember(states, out)
+            shortcuts.remember(given, out)
         return made
 
     def _ordinary(

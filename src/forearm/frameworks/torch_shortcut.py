@@ -27,7 +27,7 @@ class Shortcut:
     """
 
     __slots__ = (
-        "count", "evaluation", "is_like", "is_same", "is_variable", "launch", "reach", "reach_out", "rows",
+        "count", "evaluation", "is_like", "is_same", "is_variable", "launch", "reach_out", "reaches", "rows",
         "shape",
     )  # fmt: skip
 
@@ -39,9 +39,10 @@ class Shortcut:
         self.rows = first.numel() // slot.size
         self.shape = (*evaluation.batch_of(states), *made.shape)
         self.is_like = self.shape == tuple(first.shape)
-        self.launch = evaluation.launch_rows(first.device, self.rows)
+        each = evaluation.is_open and not evaluation.is_shared(states)
+        self.launch = evaluation.launch_rows(first.device, self.rows, each)
         width = first.element_size()
-        self.reach, self.reach_out = self.rows * slot.size * width, self.rows * made.size * width
+        self.reaches, self.reach_out = [t.numel() * width for t in states], self.rows * made.size * width
 
     def call(self, states: tuple[Tensor, ...], out: Tensor | None) -> Tensor | None:
         """The result, if these tensors are of the same kind."""
@@ -56,9 +57,9 @@ class Shortcut:
         if not self.is_same(*states, out):
             return None
         addresses = [*map(address_of, states)]
-        at, reach, reach_out = out.data_ptr(), self.reach, self.reach_out
-        for a in addresses:
-            if -reach < a - at < reach_out and not (a == at and self.is_like):
+        at, reach_out = out.data_ptr(), self.reach_out
+        for a, reach in zip(addresses, self.reaches, strict=True):
+            if -reach < a - at < reach_out and not (a == at and self.is_like and reach == reach_out):
                 return None  # the result lies across an argument
         addresses.append(at)
         if 0 in addresses:  # of tensors without memory
@@ -102,15 +103,21 @@ class Shortcuts:
 
 def shortcut_for(evaluation: Evaluation, states: Sequence[Tensor], out: Any) -> Shortcut | None:
     """The one for tensors like these; None where something about them must be seen to each time."""
-    slots, first = evaluation.inputs, states[0]
+    slots, first, plain = evaluation.inputs, states[0], states
+    if evaluation.is_open:
+        slots, plain, values = slots[:-1], states[:-1], states[-1]
+        row = (len(evaluation.kernel.kernel.parameters),)
+        if type(values) not in PLAIN or not values.is_contiguous() or values.is_neg():
+            return None
+        if tuple(values.shape) not in (row, (*evaluation.batch_of(states), *row)):
+            return None
     if (
         TensorGuards is None
         or first.device.type not in ("cpu", "cuda")
         or len(evaluation.outputs) > 1
-        or evaluation.is_open
         or len({slot.shape for slot in slots}) > 1
-        or not all(type(t) in PLAIN for t in states)
-        or not all(t.shape == first.shape and t.is_contiguous() and not t.is_neg() for t in states)
+        or not all(type(t) in PLAIN for t in plain)
+        or not all(t.shape == first.shape and t.is_contiguous() and not t.is_neg() for t in plain)
         or torch._C._len_torch_dispatch_stack()
         or torch._C._are_functorch_transforms_active()
         or not 0 < first.numel() // slots[0].size <= evaluation.most_on(first.device)

@@ -192,7 +192,7 @@ def test_every_bar_belongs_to_something_that_is_measured() -> None:
         f"{short}, {ending}"
         for short in ("inverse", "forward")
         for ending in ("one call, out=", "one call, new array", "one at C level", "batch", "batch, float32")
-    } | {"chain of 50, inverse, batch"}
-    whos = {"pin.rnea", "Pinocchio batch", "CasADi C, loop", "CasADi C"}
+    } | {"chain of 50, inverse, batch", "d(inverse), one call, out="}
+    whos = {"pin.rnea", "pin.RNEA deriv.", "Pinocchio batch", "CasADi C, loop", "CasADi C"}
     assert {what for _, what, _ in AT_LEAST} | {what for _, what in STAY_UNDER} <= whats
     assert {who for *_, who in AT_LEAST} <= whos

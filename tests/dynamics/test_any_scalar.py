@@ -19,7 +19,7 @@ from forearm.dynamics.forward import articulated_body
 from forearm.dynamics.reference import INERTIA as MATRICES
 from forearm.dynamics.reference import INVERSE as METHODS
 from forearm.model import Base, Model, Wrench, model_of
-from forearm.symbols.linear import solve_symmetric
+from forearm.symbols.linear import inverse_symmetric, solve_symmetric
 
 DIGITS = 40
 FLOATS = 1e-13  # what some hundred operations on floats lose, against the largest answer
@@ -180,3 +180,6 @@ def test_the_solve_keeps_every_digit() -> None:
         M = np.array([[M[max(i, j), min(i, j)] for j in range(5)] for i in range(5)], dtype=object)
         x = vector(rng.normal(size=5))
         assert difference(solve_symmetric(M, M @ x), x) <= EXACT
+        inverse = inverse_symmetric(M)
+        assert difference(inverse @ (M @ x), x) <= EXACT
+        assert (inverse == inverse.T).all()

@@ -11,7 +11,7 @@ from symbols.making import random_results, traced
 
 from forearm.symbols import Graph, most_live, order, refined
 from forearm.symbols.graph import MUL
-from forearm.symbols.ordering import _depth_first, _greedy
+from forearm.symbols.ordering import _delayed, _depth_first, _greedy, grouped_order
 
 
 def as_made(graph: Graph, results: Any) -> list[int]:
@@ -123,3 +123,19 @@ def test_inverse_dynamics_keeps_less_than_ten_values_a_joint(name: str) -> None:
     assert_valid(graph, tau, chosen)
     assert most_live(graph, chosen, tau) < 10 * len(tau) < most_live(graph, as_made(graph, tau), tau)
     assert chosen == order(graph, tau)
+
+
+@pytest.mark.slow
+def test_orders_by_groups_are_valid_and_the_better_is_taken() -> None:
+    fewer = 0
+    for seed in range(60):
+        graph, results, _, _ = random_results(seed)
+        made = as_made(graph, results)
+        entries = [e for e in np.asarray(results, dtype=object).flat]
+        chosen = grouped_order(graph, [entries[1::2], entries[::2]])
+        late = _delayed(graph, made)
+        for places in (late, chosen):
+            assert_valid(graph, results, places)
+        assert most_live(graph, chosen, results) <= most_live(graph, late, results)
+        fewer += most_live(graph, chosen, results) < most_live(graph, made, results)
+    assert fewer > 0

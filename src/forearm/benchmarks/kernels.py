@@ -40,6 +40,7 @@ BOTH = ("inverse_dynamics", "forward_dynamics")
 AT_LEAST = {
     ("panda", "inverse, one call, out=", "pin.rnea"): 6.0,
     ("panda", "inverse, one call, new array", "pin.rnea"): 4.5,
+    ("panda", "d(inverse), one call, out=", "pin.RNEA deriv."): 8.0,
     ("panda", "inverse, batch", "Pinocchio batch"): 40.0,
     ("panda", "forward, batch", "Pinocchio batch"): 45.0,
     ("panda", "inverse, batch", "CasADi C, loop"): 6.0,
@@ -117,7 +118,8 @@ def _one_call(subject: Subject) -> Iterator[BenchmarkRow]:
             "one_call", function, "one call, new array", ("Pinocchio",), repeats=CALLS, out=False
         )
     for function in ("inverse_dynamics_derivatives", "forward_dynamics_derivatives"):
-        yield from subject.rows("one_call", function, "one call", ("Pinocchio",), repeats=CALLS, out=False)
+        for ending, out in (("one call, out=", True), ("one call, new arrays", False)):
+            yield from subject.rows("one_call", function, ending, ("Pinocchio",), repeats=CALLS, out=out)
 
 
 def _subject(name: str, asked: tuple[str, ...], dtype: str = "float64") -> Subject:

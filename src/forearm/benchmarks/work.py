@@ -18,7 +18,6 @@ Array = NDArray[Any]
 CALLS = 5000
 NEAR = 2048  # states whose arrays stay in the nearest caches
 ARGUMENTS = {"inertia_matrix": 1}  # of (q, qd, third); the other functions take all three
-WITHOUT_OUT = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives")
 
 
 def calls(
@@ -57,13 +56,12 @@ class KernelWork:
     def batch(self, name: str) -> Work:
         """All states in one call."""
         function, given = getattr(self.kernel, name), self.states[: ARGUMENTS.get(name, 3)]
-        kept = [function(*given, threads=1)]
-        named = {} if name in WITHOUT_OUT else {"out": kept[0]}
+        out = function(*given, threads=1)
 
         def run() -> None:
-            kept[0] = function(*given, threads=1, **named)
+            function(*given, threads=1, out=out)
 
-        return Work("forearm", run, len(given[0]), lambda: np.asarray(kept[0]))
+        return Work("forearm", run, len(given[0]), lambda: np.asarray(out))
 
     def at_c_level(self, name: str) -> Work:
         """The code for one state, looped over few states by machine code."""

@@ -162,12 +162,6 @@ def test_no_steps_give_the_weights_themselves() -> None:
     assert found.drive.tolist() == [0.0]
 
 
-def test_a_gpu_is_refused() -> None:
-    states = (np.zeros((3, 1)),) * 2
-    with pytest.raises(fa.InputError, match=r'computed on the CPU, from arrays there; take k.to\("cpu"\)'):
-        fa.compile(beam()).to("cuda").simulate_gradient(states, ([0.0], [0.0]), steps=4, step=H, record=2)
-
-
 def test_controllers_that_are_not_differentiated_are_refused() -> None:
     k, states = fa.compile(beam()), (np.zeros((3, 1)),) * 2
     keeps = fa.TracedController(lambda t, q, qd, row, model, state: (-q, state), state=1)

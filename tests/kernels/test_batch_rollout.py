@@ -116,6 +116,15 @@ def test_pieces_between_which_it_can_be_interrupted_change_nothing(monkeypatch: 
     assert all(np.array_equal(x, y) for x, y in zip(pieces[:3], whole[:3], strict=True))
 
 
+def test_a_great_many_arms() -> None:
+    k, count = fa.compile(beam(), dtype="float32"), 300_001
+    q = np.linspace(-1.0, 1.0, count, dtype=np.float32)[:, None]
+    made = k.simulate(q, 0.5, steps=3, step=H)
+    assert made.q.shape == (count, 1)
+    for row in (0, count // 2, count - 1):
+        assert np.array_equal(made.q[row], k.simulate(q[row], 0.5, steps=3, step=H).q)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not host("float64").fused, reason="a GPU's multiply-add rounds once")
 def test_the_text_of_a_gpu_thread_has_the_same_bits() -> None:

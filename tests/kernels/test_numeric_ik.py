@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 import forearm as fa
 from forearm.kernels import cache
+from forearm.kernels.compiled import Native
 from forearm.kernels.native import function_of, host, loaded, object_code
 from forearm.kernels.numeric_ik import Reacher
-from forearm.kernels.numeric_ik_ir import reach_text
+from forearm.kernels.numeric_ik_ir import reach_module
 from forearm.kernels.numeric_ik_joints import moves_hand, put_inside, range_of
 from forearm.kernels.numeric_ik_turn import BLOCK, COLUMNS, FIGURES
 from forearm.kinematics import forward, jacobian
@@ -99,8 +100,9 @@ def test_any_number_of_lanes_gives_the_same_bits(lanes: int) -> None:
     arm = random_arm(5, 6, mimic=True)
     reacher, T = Reacher(arm, False, True), forward(arm, posture(arm, 6, 21))
     expected = reacher.run(rows_of(T), None, 6, 0, 1e-9, 50)
-    memory = loaded(object_code(reach_text(arm, False, host("float64", lanes))), ["reach"])
-    reacher._parts["batch"] = function_of(memory, "reach", ctypes.c_void_p)
+    memory = loaded(object_code(reach_module("f", arm, False, host("float64", lanes))), ["f"])
+    kinds = [*[ctypes.c_void_p] * 4, ctypes.c_int64]
+    reacher._parts["batch"] = Native(function_of(memory, "f", *kinds), 0)
     assert np.array_equal(reacher.run(rows_of(T), None, 6, 0, 1e-9, 50), expected)
 
 

@@ -22,8 +22,8 @@ from forearm.control.gains import BANDWIDTH
 from forearm.control.reference import Motion
 from forearm.errors import InputError
 from forearm.kernels import Kernel
+from forearm.kernels.compiled import LONGEST_TRACED
 from forearm.kernels.kept import kernel_of
-from forearm.kernels.kernel import LONGEST_TRACED
 from forearm.values import as_floats, check_choice, check_number, check_whole
 
 Floats = NDArray[np.float64]

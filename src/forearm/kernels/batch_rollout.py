@@ -32,8 +32,11 @@ LEAST_ROWS = 256  # that are worth a call of their own
 
 
 class Rollout(NamedTuple):
-    """Where arms are: q and qd, (B, n) each at the end, or (B, steps // record + 1, n) with the start first
-    and then every `record`-th state; without B where there is one arm.
+    """Where arms are at the end, or with the start first and then every `record`-th state.
+
+    Args:
+        q, qd: joint coordinates and velocities, (B, n), or (B, steps // record + 1, n); without B where there
+            is one arm.
     """
 
     q: Array

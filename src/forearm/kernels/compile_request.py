@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from forearm.arm.arm import Arm
 from forearm.codegen.differentiated import DERIVED
 from forearm.codegen.functions import FUNCTIONS, Traced, trace
 from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
-from forearm.kernels.compiled import CompileRequest, TracedRequest, name_of
+from forearm.drives.joint import depends_on_load
+from forearm.kernels.compiled import LONGEST_TRACED, CompileRequest, TracedRequest, name_of
+from forearm.kernels.composed import forward_text, matrices_of
 from forearm.kernels.fastcall_ir import entry_text
 from forearm.kernels.ir import function_text, module_text
 from forearm.kernels.joint_loop import LOOPS, can_loop
 from forearm.kernels.joint_loop_ir import loop_text
 from forearm.kernels.llvm import stack_of
+from forearm.kernels.long_derivatives import slopes_of, slopes_text
 from forearm.kernels.native import host, object_code
+from forearm.kernels.solve_ir import counts_of_solving, solve_text
 from forearm.kernels.vectors import Target
 from forearm.reduction.symbolic import chosen_parameters
 from forearm.symbols.counts import Counts
@@ -25,17 +31,18 @@ from forearm.symbols.counts import Counts
 # Joints from which on a loop over them is taken: `forearm bench --only loops` shows both forms around these.
 LONG = {"inverse_dynamics": 40, "bias": 40, "gravity": 90, "forward_dynamics": 19, "inertia_matrix": 21}
 
+SLOPES = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives")
+
 
 def made(
     request: CompileRequest | TracedRequest, part: str, with_entry: bool
 ) -> tuple[dict[str, Any], bytes]:
     """What must be known about the code, and the object file. `part` is "single", "batch" or "each"."""
     name = name_of(request)
-    target = host(request.dtype, 1 if part == "single" else None, request.cpu)
-    if isinstance(request, CompileRequest) and is_long(request):
-        text, inputs, outputs, counts = loop(name, request, target, False)
-    else:
-        text, inputs, outputs, counts = straight(name, request, target, part == "each")
+    # A long arm's derivatives are computed column by column, and those of one state fill the lanes too.
+    is_alone = part == "single" and not (isinstance(request, CompileRequest) and has_long_slopes(request))
+    target = host(request.dtype, 1 if is_alone else None, request.cpu)
+    text, inputs, outputs, counts = written(name, request, target, part == "each")
     texts = [text, entry_text(name, inputs, outputs, np.dtype(request.dtype))] if with_entry else [text]
     about = {
         "arm": "" if request.arm is None else request.arm.name,
@@ -50,6 +57,34 @@ def made(
     return about, object_code(module_text(texts, target), request.cpu)
 
 
+def written(name: str, request: CompileRequest | TracedRequest, target: Target, each: bool) -> Written:
+    """The text of a function for a target, in the form that suits it; what goes in and comes out, and its
+    operations. `each` state has its own row of open parameters.
+    """
+    if isinstance(request, CompileRequest):
+        if is_composed(request):
+            return composed(name, request, target, each)
+        if is_long(request):
+            return loop(name, request, target, False)
+    return straight(name, request, target, each)
+
+
+def is_composed(request: CompileRequest) -> bool:
+    """Whether a function is made of calls of others: derivatives, where writing them out takes too long."""
+    if len(request.functions) > 1 or request.derived or request.functions[0] not in SLOPES:
+        return False
+    is_forward = request.functions[0] == SLOPES[1]
+    return has_long_slopes(request) or (is_forward and depends_on_load(request.arm))
+
+
+def has_long_slopes(request: CompileRequest) -> bool:
+    """Whether derivatives come from inverse dynamics; those of mimicking joints and open parameters are
+    always traced.
+    """
+    is_one = len(request.functions) == 1 and request.functions[0] in SLOPES and not request.derived
+    return is_one and request.arm.n > LONGEST_TRACED and not request.parameters and can_loop(request.arm)
+
+
 def is_long(request: CompileRequest) -> bool:
     """Whether a loop over the joints pays, and there is one."""
     if len(request.functions) > 1 or request.parameters or request.derived:
@@ -57,6 +92,7 @@ def is_long(request: CompileRequest) -> bool:
     return request.arm.n >= LONG.get(request.functions[0], np.inf) and can_loop(request.arm)
 
 
+# Text, inputs, outputs, operations.
 Written = tuple[str, tuple[Argument, ...], tuple[Argument, ...], Counts]
 
 
@@ -74,6 +110,34 @@ def loop(name: str, request: CompileRequest, target: Target, _: bool) -> Written
     shape = (looped.n,) if looped.walk is None else (looped.n, looped.n)
     inputs = tuple(Argument(a, (looped.n,), "") for a in looped.inputs)
     return loop_text(name, looped, target), inputs, (Argument(looped.output, shape, ""),), looped.counts
+
+
+def composed(name: str, request: CompileRequest, target: Target, each: bool) -> Written:
+    """Calls of functions that stand before it."""
+    n = request.arm.n
+
+    def part(what: str, function: str, arm: Arm = request.arm) -> Written:
+        return written(f"{name}_{what}", replace(request, arm=arm, functions=(function,)), target, each)
+
+    function = request.functions[0]
+    inputs, outputs = matrices_of(function, n)
+    if function == SLOPES[0]:
+        slopes = slopes_of(request.arm)
+        torques, inertia = (
+            part("torques", "inverse_dynamics", request.arm.rigid()),
+            part("inertia", "inertia_matrix"),
+        )
+        text = slopes_text(name, f"{name}_torques", f"{name}_inertia", slopes, target)
+        counts = sum([torques[3]] * slopes.evaluations, inertia[3])
+        return "\n\n".join([torques[0], inertia[0], text]), inputs, outputs, counts
+    parts = [part("accelerations", "forward_dynamics"), part("slopes", SLOPES[0])]
+    solve = solve_text(f"{name}_solve", n, 2, target)
+    callees = (f"{name}_accelerations", f"{name}_slopes", f"{name}_solve")
+    parameters = parts[0][1][3:]  # behind q, qd, tau
+    size = parameters[0].size if parameters else 0
+    text = forward_text(name, n, callees, target, size, each)
+    counts = parts[0][3] + parts[1][3] + counts_of_solving(n, 2)
+    return "\n\n".join([*(p[0] for p in parts), solve, text]), (*inputs, *parameters), outputs, counts
 
 
 @lru_cache(maxsize=8)

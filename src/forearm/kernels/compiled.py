@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from forearm.codegen.functions import Traced
     from forearm.symbols.counts import Counts
 
+LONGEST_TRACED = 10  # joints: derivatives of longer arms, written out, take too many seconds to compile
+
 
 @dataclass(frozen=True)
 class CompileRequest:

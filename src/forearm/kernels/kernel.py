@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError, shorten
 from forearm.kernels import fastcall
-from forearm.kernels.arrays import Array, as_numbers, as_states, rows_of
-from forearm.kernels.compiled import Compiled, CompileRequest, Slot
+from forearm.kernels.arrays import Array, as_numbers, rows_of
+from forearm.kernels.compiled import Compiled, CompileRequest
 from forearm.kernels.cpu import CPU, HOST, check_device, chosen
-from forearm.kernels.dispatch import Call, Parameters, refuse, run
+from forearm.kernels.dispatch import Call, Parameters, run
 from forearm.kernels.fused import Fused
 from forearm.kernels.locks import making
 from forearm.kernels.thread_pool import WORTH
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from forearm.kernels.batch_rollout import Rollout
     from forearm.kernels.rollout_gradient import RolloutGradient
     from forearm.kernels.traced_controller import TracedController
+    from forearm.kinematics.numerical import NumericSolution
     from forearm.symbols.counts import Counts
 
 DTYPES = ("float64", "float32")
-LONGEST_TRACED = 10  # joints: derivatives of longer arms, written out, take too many seconds to compile
 
 
 class Kernel:
@@ -242,6 +242,44 @@ class Kernel:
             0
         ]
 
+    def inverse_numeric(
+        self,
+        T: ArrayLike,
+        *,
+        start: ArrayLike | None = None,
+        link: str | None = None,
+        position_only: bool = False,
+        limits: bool = True,
+        tolerance: float = 1e-9,
+        starts: int = 64,
+        seed: int = 0,
+        most_steps: int = 100,
+        threads: int | None = None,
+    ) -> NumericSolution:
+        """Joint coordinates that bring the hand, or a named link, to poses, as
+        `fa.kinematics.inverse_numeric` finds them; on a GPU by one thread for each pose.
+
+        Poses that lie on a device are taken as they are, and the arrays of the result lie beside them.
+
+        Args:
+            T: pose in the base frame, (4, 4) or (B, 4, 4).
+            start, link, position_only, limits, tolerance, starts, seed, most_steps: as there.
+            threads: as in every method of `Kernel`.
+        """
+        if self.dtype != "float64" or self.parameters:
+            what = "float64" if not self.parameters else "an arm without open parameters"
+            raise InputError(f"inverse_numeric: expected a kernel for {what}, got {self!r}.")
+        with making():
+            from forearm.kinematics.numerical import NumericOptions, solve_numeric
+
+        options = NumericOptions(position_only, limits, tolerance, starts, seed, most_steps)
+        if self.device == CPU:
+            return solve_numeric(self.arm, T, start, link, options, threads, self.cpu)
+        with making():
+            from forearm.kernels.cuda.device_reach import inverse_numeric
+
+        return inverse_numeric(self, T, start, link, options, threads, self._index)
+
     def inverse_dynamics_derivatives(
         self,
         q: ArrayLike,
@@ -257,9 +295,6 @@ class Kernel:
             q, qd, qdd: joint coordinates, velocities and accelerations, (n,) or (B, n).
             threads, parameters: as in every method of `Kernel`.
         """
-        if self._is_long:
-            refuse(parameters)
-            return self._long_inverse_derivatives(q, qd, qdd, threads)
         return self._three("inverse_dynamics_derivatives", (q, qd, qdd), threads, parameters)
 
     def forward_dynamics_derivatives(
@@ -279,61 +314,7 @@ class Kernel:
             tau: motor torques times gear ratio, (n,) or (B, n), N m (N).
             threads, parameters: as in every method of `Kernel`.
         """
-        if self._is_long:
-            refuse(parameters)
-            by_q, by_qd, M = self._long_inverse_derivatives(
-                q, qd, self.forward_dynamics(q, qd, tau, threads=threads), threads
-            )
-            return self._solved_derivatives(by_q, by_qd, M)
-        if self._is_loaded:
-            qdd = self.forward_dynamics(q, qd, tau, threads=threads, parameters=parameters)
-            return self._solved_derivatives(
-                *self.inverse_dynamics_derivatives(q, qd, qdd, threads=threads, parameters=parameters)
-            )
         return self._three("forward_dynamics_derivatives", (q, qd, tau), threads, parameters)
-
-    def _solved_derivatives(self, by_q: Array, by_qd: Array, M: Array) -> tuple[Array, Array, Array]:
-        """Those of accelerations, from those of torques and d tau / d qdd."""
-        known = np.isfinite(M).all(axis=(-2, -1), keepdims=True)
-        inverse = np.where(known, np.linalg.inv(np.where(known, M, np.eye(self.arm.n))), np.nan).astype(
-            self._dtype
-        )
-        return -inverse @ by_q, -inverse @ by_qd, inverse
-
-    @cached_property
-    def _is_loaded(self) -> bool:
-        """Whether friction depends on the load."""
-        from forearm.drives.joint import depends_on_load
-
-        return depends_on_load(self.arm)
-
-    @cached_property
-    def _is_long(self) -> bool:
-        """Whether derivatives come from inverse dynamics; those of mimicking joints and open
-        parameters are always traced.
-        """
-        if self.arm.n <= LONGEST_TRACED or self.parameters:
-            return False
-        with making():  # a fork waits for it, rather than leave a module half imported to the child
-            from forearm.kernels.joint_loop import can_loop
-
-        return can_loop(self.arm)
-
-    @cached_property
-    def _rigid(self) -> Kernel:
-        return Kernel(self.arm.rigid(), self.dtype, cpu=self.cpu)
-
-    def _long_inverse_derivatives(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, threads: int | None
-    ) -> tuple[Array, Array, Array]:
-        from forearm.kernels.long_derivatives import inverse_derivatives
-
-        slots = [Slot(name, (self.arm.n,)) for name in ("q", "qd", "qdd")]
-        states = as_states(self.arm, slots, (q, qd, qdd), self._dtype)
-        M, n = self.inertia_matrix(states[0], threads=threads), self.arm.n
-        M[~np.isfinite(np.stack(states)).all(axis=(0, -1))] = np.nan
-        by_q, by_qd = inverse_derivatives(self.arm, self._rigid, [v.reshape(-1, n) for v in states], threads)
-        return by_q.reshape(M.shape), by_qd.reshape(M.shape), M
 
     def simulate(
         self,

@@ -2,63 +2,233 @@
 
 In the coordinate of a turning joint the torques are a trigonometric polynomial of second degree: five values
 around the circle give its slope. In that of a sliding joint, and in a velocity, they are polynomials of
-second degree: central differences of any step are exact. So each column is a few evaluations of the kernel,
-and no code grows with the square of n.
+second degree: central differences of any step are exact. So each column is a few evaluations of inverse
+dynamics, and no code grows with the square of n.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from forearm.arm.arm import Arm
 from forearm.drives.joint import drives_of
+from forearm.kernels.llvm import IRFunction, Value, constants
+from forearm.kernels.solve_ir import along
+from forearm.kernels.vectors import Body, Target
 
-if TYPE_CHECKING:
-    from forearm.kernels.kernel import Kernel
-
-Array = NDArray[Any]
-AT_ONCE = 1 << 22  # numbers in a block of evaluations
-# Steps, and weights of f(x + step) - f(x - step).
-CIRCLE = [(2.0 * math.pi * k / 5.0, -((-1.0) ** k) / (2.0 * math.sin(math.pi * k / 5.0))) for k in (1, 2)]
-LINE = [(1.0, 0.5)]
+Stencil = list[tuple[float, float]]  # steps, and the weights of what they lead to
 
 
-def inverse_derivatives(
-    arm: Arm, rigid: Kernel, given: list[Array], threads: int | None
-) -> tuple[Array, Array]:
-    """(dtau/dq, dtau/dqd) at q, qd, qdd, each (B, n); `rigid` is the kernel of the arm without drives."""
-    count, n = given[0].shape
-    by_q, by_qd = np.empty((2, count, n, n), dtype=given[0].dtype)
-    block = max(1, AT_ONCE // (n * n))
-    turning = np.array([joint.kind == "revolute" for joint in arm.joints])
-    for start in range(0, count, block):
-        part = slice(start, start + block)
-        states = [v[part] for v in given]
-        by_q[part] = _columns(rigid, states, 0, CIRCLE, threads)
-        if not turning.all():
-            by_q[part] = np.where(turning, by_q[part], _columns(rigid, states, 0, LINE, threads))
-        by_qd[part] = _columns(rigid, states, 1, LINE, threads)
-    viscous = [drive.at_joint.viscous for drive in drives_of(arm)]
-    by_qd[:, range(n), range(n)] += np.array(viscous, dtype=by_qd.dtype)
-    return by_q, by_qd
+def _both_ways(pairs: Stencil) -> Stencil:
+    return [(sign * step, sign * weight) for step, weight in pairs for sign in (1.0, -1.0)]
 
 
-def _columns(
-    rigid: Kernel, states: list[Array], which: int, stencil: list[tuple[float, float]], threads: int | None
-) -> Array:
-    """d tau_i / d x_j as (B, n, n), x being the argument number `which`."""
-    count, n = states[0].shape
-    total = np.zeros((count, n, n), dtype=states[0].dtype)  # [b, j, i]
-    many = [np.repeat(v, n, axis=0) for v in states]
-    for step, weight in stencil:
-        for sign in (1.0, -1.0):
-            moved = (states[which][:, None, :] + sign * step * np.eye(n)).reshape(-1, n).astype(total.dtype)
-            q, qd, qdd = (moved if k == which else v for k, v in enumerate(many))
-            total += (sign * weight) * rigid.inverse_dynamics(q, qd, qdd, threads=threads).reshape(
-                count, n, n
+CIRCLE = _both_ways(
+    [(2.0 * math.pi * k / 5.0, -((-1.0) ** k) / (2.0 * math.sin(math.pi * k / 5.0))) for k in (1, 2)]
+)
+LINE = _both_ways([(1.0, 0.5)])
+AT_ONCE = 2  # vectors of columns, which are moved side by side
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """What the columns of an arm are computed from: a stencil for each joint, all of one length, for its
+    coordinate; and viscous friction, which the rigid arm does not have.
+    """
+
+    by_q: list[Stencil]
+    viscous: list[float]
+
+    @property
+    def n(self) -> int:
+        """How many joints there are."""
+        return len(self.viscous)
+
+    @property
+    def evaluations(self) -> int:
+        """How many times the torques are computed for one state."""
+        return self.n * (len(self.by_q[0]) + len(LINE))
+
+
+def slopes_of(arm: Arm) -> Slopes:
+    """Those of an arm whose joints are freedoms of their own, with simple friction."""
+    stencils = [CIRCLE if joint.kind == "revolute" else LINE for joint in arm.joints]
+    most = max(map(len, stencils))
+    padded = [s + [(0.0, 0.0)] * (most - len(s)) for s in stencils]
+    return Slopes(padded, [drive.at_joint.viscous for drive in drives_of(arm)])
+
+
+def slopes_text(name: str, torques: str, inertia: str, slopes: Slopes, target: Target) -> str:
+    """`void name(q, qd, qdd, tau_q, tau_qd, M, i64 count)`, which calls two functions by their names: the
+    inverse dynamics of the rigid arm, and the inertia matrix.
+
+    A row is a column of a state's matrices; several rows are computed side by side, one in each lane of the
+    torques. Their number does not change the bits.
+    """
+    return _SlopesWriter(name, torques, inertia, slopes, target).text()
+
+
+@dataclass(frozen=True, eq=False)
+class _ColumnRows:
+    """Where the rows at hand lie: `some` of them, each with its state, its column and what is computed."""
+
+    states: Value
+    columns: Value
+    some: Value
+    moved: list[Value]
+    tau: Value
+    total: Value
+
+    @contextmanager
+    def each(self, f: IRFunction) -> Iterator[tuple[Value, Value, Value]]:
+        """A loop over (row, state, column)."""
+        with f.loop(0, self.some) as r:
+            yield r, f.load("i64", f.at(self.states, r, "i64")), f.load("i64", f.at(self.columns, r, "i64"))
+
+
+class _SlopesWriter:
+    def __init__(self, name: str, torques: str, inertia: str, slopes: Slopes, target: Target) -> None:
+        self.name, self.torques, self.inertia, self.slopes, self.target = (
+            name,
+            torques,
+            inertia,
+            slopes,
+            target,
+        )
+        self.n, self.scalar = slopes.n, target.scalar
+        self.rows = 1 if target.is_gpu else AT_ONCE * target.lanes
+        arrays = dict.fromkeys(("q", "qd", "qdd", "tau_q", "tau_qd", "M"), "ptr")
+        self.f = IRFunction(name, arrays | {"count": "i64"})
+        self.body = Body(target, f=self.f)
+        self.one = self.body.widened(1)
+
+    def text(self) -> str:
+        """All of it."""
+        f, n, rows = self.f, self.n, self.rows
+        q, qd, qdd, tau_q, tau_qd, M, count = f.arguments
+        f.call(self.inertia, q, M, count)
+        self._forget(M)
+        moved = [f.space(self.scalar, rows * n) for _ in range(3)]
+        tau, total = (f.space(self.scalar, rows * n) for _ in range(2))
+        states, columns = (f.space("i64", rows) for _ in range(2))
+        every = f.op("mul", count, n)
+        with f.unless(f.compared("sle", every, 0)), f.repeat(0) as turn:
+            (at,) = turn.now
+            left = f.op("sub", every, at)
+            some = f.chosen(f.compared("slt", left, rows), left, rows)
+            with f.loop(0, some) as r:
+                row = f.op("add", at, r)
+                state, column = f.op("udiv", row, n), f.op("urem", row, n)
+                f.store(state, f.at(states, r, "i64"))
+                f.store(column, f.at(columns, r, "i64"))
+                for source, to in zip((q, qd, qdd), moved, strict=True):
+                    self._copy(f.at(source, state, self.scalar, n), f.at(to, r, self.scalar, n))
+            places = _ColumnRows(states, columns, some, moved, tau, total)
+            self._columns(places, 0, q, f"{self.name}_by_q", len(self.slopes.by_q[0]), tau_q, None)
+            viscous = f"@{self.name}_viscous"
+            self._columns(places, 1, qd, f"{self.name}_by_qd", len(LINE), tau_qd, viscous)
+            after = f.op("add", at, some)
+            turn.again(after, where=f.compared("slt", after, every))
+        f.ret()
+        return "\n\n".join([self._tables(), f.text()])
+
+    def _tables(self) -> str:
+        """Steps and weights by joint, and viscous friction."""
+        made = []
+        for which, stencils in (("by_q", self.slopes.by_q), ("by_qd", [LINE] * self.n)):
+            for what, kind, k in (("steps", "double", 0), ("weights", self.scalar, 1)):
+                numbers = [entry[k] for stencil in stencils for entry in stencil]
+                made.append(constants(f"{self.name}_{which}_{what}", kind, numbers))
+        return "\n".join([*made, constants(f"{self.name}_viscous", self.scalar, self.slopes.viscous)])
+
+    def _copy(self, source: Value, to: Value) -> None:
+        f = self.f
+
+        def move(body: Body, j: int | Value) -> None:
+            lanes = body.target.lanes
+            body.store(f.at(to, j, self.scalar), 0, body.load(f.at(source, j, self.scalar), 0, lanes), lanes)
+
+        along(self.body, self.n, move)
+
+    def _forget(self, M: Value) -> None:
+        """The inertia matrix depends on q alone; where velocity or acceleration are not finite it becomes
+        NaN like all else.
+        """
+        f, one, n, scalar = self.f, self.one, self.n, self.scalar
+        count, zero = f.arguments[-1], one.constant(0.0)
+        with f.loop(0, count) as state:
+            rows = [f.at(a, state, scalar, n) for a in f.arguments[:3]]
+            with f.repeat(0, Value(zero, one.target.vector)) as turn:
+                j, total = turn.now
+                unknown: str = total
+                for row in rows:
+                    unknown = one.fma(one.load(f.at(row, j, scalar), 0, 1), zero, unknown)
+                after = f.op("add", j, 1)
+                turn.again(after, Value(unknown, total.kind), where=f.compared("slt", after, n))
+            known = f.lane(Value(one.compared("oeq", unknown, zero), one.target.mask), 0)
+            with f.unless(known), f.loop(0, n * n) as k:
+                one.store(f.at(f.at(M, state, scalar, n * n), k, scalar), 0, unknown, 1)
+
+    def _columns(
+        self,
+        rows: _ColumnRows,
+        which: int,
+        source: Value,
+        table: str,
+        size: int,
+        out: Value,
+        viscous: str | None,
+    ) -> None:
+        """Columns of the rows at hand: one entry of the argument number `which` is moved, and back."""
+        f, n, scalar, one = self.f, self.n, self.scalar, self.one
+        with f.loop(0, rows.some) as r:
+            self._add(f.at(rows.total, r, scalar, n), None, None)
+        with f.loop(0, size) as entry:
+            with rows.each(f) as (r, state, column):
+                place = f.op("add", f.op("mul", column, size), entry)
+                x = self._widened(f.load(scalar, f.at(f.at(source, state, scalar, n), column, scalar)))
+                x = f.op("fadd", x, f.load("double", f.at(f"@{table}_steps", place, "double")))
+                to = f.at(f.at(rows.moved[which], r, scalar, n), column, scalar)
+                f.store(self._narrowed(x), to)
+            f.call(self.torques, *rows.moved, rows.tau, rows.some)
+            with rows.each(f) as (r, _, column):
+                place = f.op("add", f.op("mul", column, size), entry)
+                weight = one.load(f.at(f"@{table}_weights", place, scalar), 0, 1)
+                self._add(f.at(rows.total, r, scalar, n), f.at(rows.tau, r, scalar, n), weight)
+        with rows.each(f) as (r, state, column):
+            back = f.load(scalar, f.at(f.at(source, state, scalar, n), column, scalar))
+            f.store(back, f.at(f.at(rows.moved[which], r, scalar, n), column, scalar))
+            made, there = (
+                f.at(rows.total, r, scalar, n),
+                f.at(f.at(out, state, scalar, n * n), column, scalar),
             )
-    return total.transpose(0, 2, 1)
+            if viscous is not None:
+                own, more = f.at(made, column, scalar), f.load(scalar, f.at(viscous, column, scalar))
+                f.store(f.op("fadd", f.load(scalar, own), more), own)
+            with f.loop(0, n) as i:
+                f.store(f.load(scalar, f.at(made, i, scalar)), f.at(there, i, scalar, n))
+
+    def _add(self, total: Value, tau: Value | None, weight: str | None) -> None:
+        """Weighed torques added to a row, or zeros set."""
+        f = self.f
+
+        def add(body: Body, j: int | Value) -> None:
+            lanes, place = body.target.lanes, f.at(total, j, self.scalar)
+            made = body.constant(0.0)
+            if tau is not None and weight is not None:
+                factor = body.shuffled(weight, weight, 1, [0] * lanes)
+                torques = body.load(f.at(tau, j, self.scalar), 0, lanes)
+                made = body.fma(factor, torques, body.load(place, 0, lanes))
+            body.store(place, 0, made, lanes)
+
+        along(self.body, self.n, add)
+
+    def _widened(self, x: Value) -> Value:
+        """A coordinate as a double: steps are added in it, and the sum is rounded once."""
+        return x if self.scalar == "double" else self.f.cast("fpext", x, "double")
+
+    def _narrowed(self, x: Value) -> Value:
+        return x if self.scalar == "double" else self.f.cast("fptrunc", x, "float")

@@ -7,17 +7,20 @@ from __future__ import annotations
 import ctypes
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm, Hand
 from forearm.errors import InputError
+from forearm.kernels.compiled import Native
+from forearm.kernels.elf import Loaded
 from forearm.kernels.load_or_compile import About, kept_or_made
 from forearm.kernels.native import function_of
 from forearm.kernels.numeric_ik_joints import put_inside, range_of
-from forearm.kernels.numeric_ik_turn import BLOCK, FIGURES, ORDER
+from forearm.kernels.numeric_ik_turn import BLOCK, FIGURES
+from forearm.kernels.thread_pool import shared_rows, worker_count
 from forearm.kernels.traced_function import TracedFunction, compile_function
 from forearm.kinematics.limits import is_periodic, limits_of
 from forearm.kinematics.nearby import MOST_JOINTS
@@ -31,12 +34,9 @@ Floats = NDArray[np.float64]
 SPREADS = (0.6, 0.8, 1.0)
 # of the positions' variance: what a turn counts beside a distance when starts are compared
 TURNING = 1.0 / 3.0
-
-
-class _Order(ctypes.Structure):
-    """What a call is told."""
-
-    _fields_ = [(name, ctypes.c_double if name in ("square", "most") else ctypes.c_int64) for name in ORDER]
+ROWS = "reach_rows"  # the function in its object
+MOST_SETTINGS = 4  # that are kept
+WORK_OF_A_POSE = 20_000  # operations, about: what decides how many threads share a batch
 
 
 @lru_cache(maxsize=32)
@@ -52,9 +52,11 @@ def newton_function(arm: Arm, attitude: bool, ways: int | None) -> TracedFunctio
 
 
 @lru_cache(maxsize=32)
-def reacher_of(arm: Arm, link: str | None, position_only: bool, limits: bool) -> Reacher:
+def reacher_of(
+    arm: Arm, link: str | None, position_only: bool, limits: bool, cpu: str | None = None
+) -> Reacher:
     """The one for the hand, or for a named link."""
-    return Reacher(arm if link is None else arm.replace(hand=Hand(link=link)), position_only, limits)
+    return Reacher(arm if link is None else arm.replace(hand=Hand(link=link)), position_only, limits, cpu)
 
 
 class Reacher:
@@ -62,48 +64,68 @@ class Reacher:
     within the joints' limits or without.
     """
 
-    def __init__(self, arm: Arm, position_only: bool, limits: bool) -> None:
+    def __init__(self, arm: Arm, position_only: bool, limits: bool, cpu: str | None = None) -> None:
         if arm.n > MOST_JOINTS:
             raise InputError(
                 f"inverse_numeric: {arm.name!r} has {arm.n} joints, and steps are written out for at most "
                 f"{MOST_JOINTS}; lock some of them with arm.lock."
             )
-        self.arm, self.position_only = arm, position_only
+        self.arm, self.position_only, self.cpu = arm, position_only, cpu
         self.bounds = np.stack(
             limits_of(arm) if limits else [np.full(arm.n, s * math.inf) for s in (-1.0, 1.0)]
         )
         self.periodic = is_periodic(arm)
         self._tables: dict[int, Floats] = {}  # by seed, the last one
-        self._parts: dict[str, Any] = {}
+        self._settings: dict[tuple[float, ...], Floats] = {}  # the last few
+        self._parts: dict[str, Native] = {}
 
     def run(
-        self, T: Floats, first: Floats | None, starts: int, seed: int, tolerance: float, most: int
+        self,
+        T: Floats,
+        first: Floats | None,
+        starts: int,
+        seed: int,
+        tolerance: float,
+        most: int,
+        threads: int | None = 1,
     ) -> Floats:
         """For poses (B, 12) the rows (q, position^2, rotation^2, steps, starts), (B, n + FIGURES).
 
-        `first` (B, n) or (1, n) is tried first, if given, and the table's starts after it.
+        `first` (B, n) or (1, n) is tried first, if given, and the table's starts after it. The answer does
+        not depend on how many threads share the poses.
         """
-        T, count, n = np.ascontiguousarray(T), len(T), self.arm.n
+        count, n = len(T), self.arm.n
         out = np.full((count, n + FIGURES), np.nan)
-        if first is not None:
-            first = np.ascontiguousarray(put_inside(first, self.bounds[0], self.bounds[1], self.periodic))
-        table = self._table(starts if first is None else starts - 1, seed)
-        order = _Order(
-            T.ctypes.data,
-            0 if first is None else first.ctypes.data,
-            self.bounds.ctypes.data,
-            table.ctypes.data,
-            out.ctypes.data,
-            count,
-            n if first is not None and len(first) > 1 else 0,
-            starts,
-            int(first is not None),
-            0,
-            tolerance * tolerance,
-            float(most),
-        )
-        self._part("single" if count == 1 else "batch")(ctypes.byref(order))
+        given, settings = self.arguments(first, starts, seed, tolerance, most)
+        arrays = (np.ascontiguousarray(T), given, settings, out)
+        if count == 1:
+            self._part("single").call(*(a.ctypes.data for a in arrays), 1)
+            return out
+        steps = [8 * size for size in (12, n if len(given) > 1 else 0, 0, n + FIGURES)]
+        shared_rows(self._part("batch"), arrays, steps, count, worker_count(count, threads, WORK_OF_A_POSE))
         return out
+
+    def arguments(
+        self, first: Floats | None, starts: int, seed: int, tolerance: float, most: int
+    ) -> tuple[Floats, Floats]:
+        """What machine code takes beside the poses: postures to begin from, within the limits, (B, n) or
+        (1, n), and its settings, as `numeric_ik_ir.reach_text` has them.
+        """
+        n = self.arm.n
+        stride = n if first is not None and len(first) > 1 else 0
+        key = (seed, stride, starts, int(first is not None), tolerance * tolerance, float(most))
+        settings = self._settings.get(key)
+        if settings is None:
+            table = self._table(starts if first is None else starts - 1, seed)
+            settings = np.concatenate([np.array(key[1:]), self.bounds.ravel(), table.ravel()])
+            if len(self._settings) >= MOST_SETTINGS:
+                self._settings = {}
+            self._settings[key] = settings
+        if first is None:
+            return np.zeros((1, n)), settings
+        return np.ascontiguousarray(
+            put_inside(first, self.bounds[0], self.bounds[1], self.periodic)
+        ), settings
 
     def _table(self, starts: int, seed: int) -> Floats:
         """Blocks of postures, (starts or more, BLOCK (COLUMNS + n)):
@@ -136,24 +158,22 @@ class Reacher:
         columns = np.concatenate([weights.reshape(BLOCK, 12).T, -0.5 * (p * p).sum(axis=1)[None]])
         return np.concatenate([columns.ravel(), q.ravel()])
 
-    def _part(self, name: str) -> Any:
+    def _part(self, name: str) -> Native:
         return self._parts.get(name) or self._parts.setdefault(name, self._found(name))
 
-    def _found(self, part: str) -> Any:
-        arm, position_only = self.arm, self.position_only
+    def _found(self, part: str) -> Native:
+        arm, position_only, cpu = self.arm, self.position_only, self.cpu
 
         def make() -> tuple[About, bytes]:
             from forearm.kernels.native import host, object_code
-            from forearm.kernels.numeric_ik_ir import reach_text
+            from forearm.kernels.numeric_ik_ir import reach_module
 
             about = {"arm": arm.name, "functions": ["inverse_numeric"], "dtype": "float64", "part": part}
-            return about, object_code(
-                reach_text(arm, position_only, host("float64", 1 if part == "single" else None))
-            )
+            target = host("float64", 1 if part == "single" else None, cpu)
+            return about, object_code(reach_module(ROWS, arm, position_only, target), cpu)
 
-        return kept_or_made(
-            ("reach", arm, position_only, part),
-            ["reach"],
-            make,
-            lambda _, memory: function_of(memory, "reach", ctypes.c_void_p),
-        )
+        def place(_: About, memory: Loaded) -> Native:
+            kinds = [*[ctypes.c_void_p] * 4, ctypes.c_int64]
+            return Native(function_of(memory, ROWS, *kinds), memory.addresses[ROWS])
+
+        return kept_or_made(("reach", arm, position_only, part), [ROWS], make, place, cpu=cpu)

@@ -10,26 +10,57 @@ from __future__ import annotations
 from forearm.arm.arm import Arm
 from forearm.codegen.newton import TracedNewtonStep, traced_step
 from forearm.kernels.ir import compute, intrinsics, result
-from forearm.kernels.llvm import IRFunction, Value, joined
-from forearm.kernels.numeric_ik_turn import KEPT, LaneTurn, nearest_text, order_place, place_of
+from forearm.kernels.llvm import IRFunction, Operand, Value, joined
+from forearm.kernels.numeric_ik_turn import (
+    KEPT,
+    ORDER,
+    SETTINGS,
+    LaneTurn,
+    nearest_text,
+    order_place,
+    place_of,
+)
 from forearm.kernels.vectors import Body, Target
 
 
-def reach_text(arm: Arm, position_only: bool, target: Target) -> str:
-    """The module: `void reach(order)` with an order as `reach_turn` has it.
+def reach_text(name: str, arm: Arm, position_only: bool, target: Target) -> str:
+    """`void name(T, first, settings, out, i64 count)`, and what it calls: T (count, 12) poses, first (count
+    or 1, n) postures to begin from, out (count, n + FIGURES).
 
-    T (count, 12) poses, first (count or 1, n) starts where given, bounds (2, n), table (starts, BLOCK
-    (COLUMNS + n)), and out (count, n + FIGURES).
+    `settings` are the numbers of SETTINGS, the bounds (2, n) and the table (starts, BLOCK (COLUMNS + n)), one
+    behind the other, the same for all poses.
     """
     step = traced_step(arm, position_only)
     texts = [nearest_text(target), LaneTurn(arm.n, target.lanes).text(), _reach(arm, step, target)]
-    return joined([*intrinsics(target), *texts])
+    return "\n\n".join([*texts, _rows(name, arm.n)])
+
+
+def reach_module(name: str, arm: Arm, position_only: bool, target: Target) -> str:
+    """The same, with what LLVM must be told of."""
+    return joined([*intrinsics(target), reach_text(name, arm, position_only, target)])
+
+
+def _rows(name: str, n: int) -> str:
+    """The order is made of the arguments, and carried out."""
+    f = IRFunction(name, dict.fromkeys(("T", "first", "settings", "out"), "ptr") | {"count": "i64"})
+    T, first, settings, out, count = f.arguments
+    numbers = {k: f.load("double", f.at(settings, i, "double")) for i, k in enumerate(SETTINGS)}
+    whole = {k: f.cast("fptosi", numbers[k], "i64") for k in ("stride", "starts", "given")}
+    bounds = f.at(settings, len(SETTINGS), "double")
+    arrays = {"T": T, "first": first, "bounds": bounds, "table": f.at(bounds, 2 * n, "double"), "out": out}
+    order = f.space("i64", len(ORDER), "order")
+    told: dict[str, Operand] = {**numbers, **whole, **arrays, "count": count, "next": 0}
+    for entry, value in told.items():
+        f.store(value, order_place(f, entry))
+    f.call("reach", order)
+    f.ret()
+    return f.text()
 
 
 def _reach(arm: Arm, step: TracedNewtonStep, target: Target) -> str:
     n, L = arm.n, target.lanes
     size, pose = (2 * n + 12 + len(KEPT)) * L, place_of(n, L, "pose")
-    f = IRFunction("reach", {"order": "ptr"})
+    f = IRFunction("reach", {"order": "ptr"}, internal=True)
     body = Body(target, f=f)
     m = f.space("double", size, "m")
     bounds = f.load("ptr", order_place(f, "bounds"))

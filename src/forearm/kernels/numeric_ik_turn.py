@@ -26,12 +26,15 @@ ORDER = (
     "square",
     "most",
 )
+# Numbers that a call is given before the bounds and the table, in this order.
+SETTINGS = ("stride", "starts", "given", "square", "most")
 # What a lane keeps besides x, dq and the pose; the last two are whole numbers.
 KEPT = ("position", "rotation", "share", "damping", "slow", "patience", "steps", "most", "pose", "tries")
 BLOCK = 64  # postures of the table that a start is chosen from: the one nearest to the pose
 COLUMNS = 13  # of a block before its postures: how to weigh the 12 entries of a pose, and what to add
 WIDTH = 8  # postures compared at once, on every machine
 FIGURES = 4  # behind q in a row of the result: position and rotation squared, steps, starts
+POSE = 16  # numbers of a pose by rows, of which the first 12 are read
 
 # What a run begins with.
 BEGINNING = {"position": HUGE, "rotation": 0.0, "share": 1.0, "damping": DAMPING, "slow": 0.0, "steps": 0.0}

@@ -24,8 +24,12 @@ SCRATCH = 6  # the place of the scratch memory among the arrays
 
 
 class RolloutGradient(NamedTuple):
-    """g^T J of a rollout: q0 and qd0, (B, n) each; `drive` in the shape of the torque or voltage, or of the
-    controller's reference; parameters, (P,) or (B, P) as they were given, None where none are open.
+    """g^T J of a rollout.
+
+    Args:
+        q0, qd0: of the states at the start, (B, n).
+        drive: in the shape of the torque or voltage, or of the controller's reference.
+        parameters: (P,) or (B, P) as they were given, None where none are open.
     """
 
     q0: Array

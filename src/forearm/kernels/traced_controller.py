@@ -61,8 +61,11 @@ class TracedController:
         check_whole(self.state, "controller, state", 0)
 
     def traced(self, arm: Arm, size: int) -> tuple[Traced, str]:
-        """The law on the graph for an arm and a reference of this size, and the digest of what it computes;
-        traced when it is first asked for.
+        """The law on the graph, and the digest of what it computes; traced when it is first asked for.
+
+        Args:
+            arm: the arm that it drives.
+            size: how many numbers a row of its reference has.
         """
         key = arm, size
         if key not in self._traced:

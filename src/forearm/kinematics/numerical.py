@@ -59,6 +59,7 @@ def inverse_numeric(
     starts: int = 64,
     seed: int = 0,
     most_steps: int = 100,
+    threads: int | None = 1,
 ) -> NumericSolution:
     """Joint coordinates that bring the hand, or a named link, to a pose.
 
@@ -78,22 +79,68 @@ def inverse_numeric(
         starts: how many starts are tried at most.
         seed: of the starts that are drawn.
         most_steps: iterations of each start at most.
+        threads: how many share a batch; None: one per processor where that is worth it.
     """
-    for name, value in (("position_only", position_only), ("limits", limits)):
-        check_kind(value, bool, f"inverse_numeric, {name}")
-    tolerance = check_number(tolerance, "inverse_numeric, tolerance", minimum=FINEST, maximum=1.0)
-    starts = check_whole(starts, "inverse_numeric, starts", 1, MOST_STARTS)
-    most_steps = check_whole(most_steps, "inverse_numeric, most_steps", 1, MOST_STEPS)
-    seed = check_whole(seed, "inverse_numeric, seed", 0, 2**64 - 1)
+    options = NumericOptions(position_only, limits, tolerance, starts, seed, most_steps)
+    return solve_numeric(arm, T, start, link, options, threads)
+
+
+@dataclass(frozen=True)
+class NumericOptions:
+    """How poses are solved, as `inverse_numeric` says; checked."""
+
+    position_only: bool
+    limits: bool
+    tolerance: float
+    starts: int
+    seed: int
+    most_steps: int
+
+    def __post_init__(self) -> None:
+        for name in ("position_only", "limits"):
+            check_kind(getattr(self, name), bool, f"inverse_numeric, {name}")
+        check_number(self.tolerance, "inverse_numeric, tolerance", minimum=FINEST, maximum=1.0)
+        check_whole(self.starts, "inverse_numeric, starts", 1, MOST_STARTS)
+        check_whole(self.most_steps, "inverse_numeric, most_steps", 1, MOST_STEPS)
+        check_whole(self.seed, "inverse_numeric, seed", 0, 2**64 - 1)
+
+    @property
+    def asked(self) -> tuple[int, int, float, int]:
+        """What machine code is told: starts, seed, tolerance and steps."""
+        return int(self.starts), int(self.seed), CLOSER * float(self.tolerance), int(self.most_steps)
+
+
+def solve_numeric(
+    arm: Arm,
+    T: ArrayLike,
+    start: ArrayLike | None,
+    link: str | None,
+    options: NumericOptions,
+    threads: int | None,
+    cpu: str | None = None,
+) -> NumericSolution:
+    """What `inverse_numeric` gives, by code for a processor."""
     check_arm(arm, "inverse_numeric")
-    rows, single = _poses(T)
-    first = None if start is None else _starts(arm, start, len(rows))
+    rows, single = poses_of(T)
+    first = None if start is None else starts_of(arm, start, len(rows))
     from forearm.kernels.numeric_ik import reacher_of
 
-    reacher = reacher_of(arm, None if link is None else arm.link(link).name, position_only, limits)
-    found = reacher.run(rows, first, starts, seed, CLOSER * tolerance, most_steps)
-    square = (CLOSER * tolerance) ** 2
+    position_only = options.position_only
+    name = None if link is None else arm.link(link).name
+    found = reacher_of(arm, name, position_only, options.limits, cpu).run(
+        rows, first, *options.asked, threads
+    )
+    square = options.asked[2] ** 2
     return _one(found[0], square, position_only) if single else _many(found, square, position_only)
+
+
+def solution_of(q: Any, error: Any, solved: Any, steps: Any, starts: Any) -> NumericSolution:
+    """What was found, from NumPy's arrays of numbers, of one pose or of many."""
+    if np.ndim(q) == 1:
+        message = _of_one(bool(solved), error.tolist(), int(steps), int(starts))
+        return NumericSolution(q, bool(solved), error, int(steps), int(starts), message)
+    flags = np.asarray(solved, dtype=bool)
+    return NumericSolution(q, flags, error, steps.astype(np.int64), starts.astype(np.int64), _of_many(flags))
 
 
 def _one(row: Floats, square: float, position_only: bool) -> NumericSolution:
@@ -133,7 +180,7 @@ def _of_many(solved: NDArray[np.bool_]) -> str:
     return f"{good}; the nearest found is given for the others, the first of which is {bad[0]}"
 
 
-def _poses(T: ArrayLike) -> tuple[Floats, bool]:
+def poses_of(T: ArrayLike) -> tuple[Floats, bool]:
     """The first three rows of each pose, (B, 12), checked, and whether one pose was given."""
     what = "inverse_numeric, T"
     poses = as_floats(T, what)
@@ -158,7 +205,7 @@ def _is_exact(rows: Any) -> Any:
     return (squares <= EXACT * EXACT) & right_handed & (abs(x) + abs(y) + abs(z) <= LARGEST)
 
 
-def _starts(arm: Arm, start: ArrayLike, count: int) -> Floats:
+def starts_of(arm: Arm, start: ArrayLike, count: int) -> Floats:
     """(1, n) for all, or (B, n)."""
     first = np.atleast_2d(as_coordinates(arm, start, "start"))
     if len(first) not in (1, count):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from forearm.codegen.program import Argument
-from forearm.kernels.compile_request import is_long, loop, traced_of
+from forearm.kernels.compile_request import is_composed, is_long, traced_of, written
 from forearm.kernels.compiled import CompileRequest, TracedRequest
 from forearm.kernels.cuda.device_compiled import ENTRY
 from forearm.kernels.cuda.ptx import assembly
@@ -28,11 +28,12 @@ def made(
 ) -> tuple[dict[str, Any], str]:
     """What must be known about a kernel, and its PTX."""
     target = replace(DEVICE_TARGETS[request.dtype], is_fast=fast)
-    if isinstance(request, CompileRequest) and is_long(request):
-        text, inputs, outputs, counts = loop(CALLED, request, target, False)
+    if isinstance(request, CompileRequest) and (is_long(request) or is_composed(request)):
+        text, inputs, outputs, counts = written(CALLED, request, target, each)
         launch = Launch(VECTORS)
         arrays = {a.name: a.size for a in (*inputs, *outputs)}
-        texts = [text, row_kernel_text(ENTRY, CALLED, arrays, target, launch.threads)]
+        shared = () if each else ("parameters",)
+        texts = [text, row_kernel_text(ENTRY, CALLED, arrays, target, launch.threads, shared)]
     else:
         traced, parameters = traced_of(request)
         offline = (Argument("parameters", (len(parameters),), ""),) if parameters else ()

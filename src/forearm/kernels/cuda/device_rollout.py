@@ -58,7 +58,7 @@ def simulate(
     if controller is not None:
         what = "controller, reference"
         drive = np.empty(0) if controller.reference is None else controller.reference
-    run = _Run(owner, plan, what, controller)
+    run = _DeviceRun(owner, plan, what, controller)
     out = pair_of(call.out)
     if any(library_of(x) for x in (*states, drive)):
         return run.beside(states, drive, replace(call, out=out))
@@ -66,7 +66,7 @@ def simulate(
     return run.there_and_back(states, drive, replace(call, out=out), index)
 
 
-class _Run:
+class _DeviceRun:
     """A rollout that was asked for; `what` drives the arms."""
 
     def __init__(

@@ -67,7 +67,7 @@ def emulate(library: FakeLibrary, kernel: Kernel, function: str, driving: Any = 
     "voltage".
     """
     controller = driving if isinstance(driving, fa.TracedController) else None
-    width = N if controller is None else np.shape(controller.reference)[-1]
+    width = N if controller is None else np.asarray(controller.reference).shape[-1]
     what = "voltage" if driving == "voltage" else "torque"
     request = request_of(kernel, TOLD["method"], what, controller, width)
     code = rollout_of(replace(request, function=function))

@@ -188,6 +188,7 @@ class FakeCupy(FakeArrays):
                 self.data = types.SimpleNamespace(ptr=memory.ptr, mem=memory, device_id=where)
 
             shape = property(lambda self: self.view.shape)
+            ndim = property(lambda self: self.view.ndim)
             dtype = property(lambda self: self.view.dtype)
             size = property(lambda self: self.view.size)
             flags = property(lambda self: types.SimpleNamespace(c_contiguous=self.view.flags.c_contiguous))
@@ -195,6 +196,9 @@ class FakeCupy(FakeArrays):
             def __setitem__(self, where: Any, value: Any) -> None:
                 source = value.view if isinstance(value, ndarray) else value
                 fake.later(self.data.device_id, lambda: self.view.__setitem__(where, source))
+
+            def reshape(self, *shape: Any) -> Any:
+                return ndarray(self.view.reshape(*shape), self.data.device_id)
 
             def sum(self, axis: int) -> Any:
                 where = inside[-1]

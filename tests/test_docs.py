@@ -95,6 +95,8 @@ def python_examples() -> list[Any]:
 @pytest.mark.parametrize(("name", "text"), python_examples(), ids=lambda v: v if len(v) < 40 else "")
 def test_python_example_runs(name: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     in_quiet_folder(tmp_path, monkeypatch)
+    for framework in re.findall(r"^import (torch|jax|casadi)\b", text, flags=re.M):
+        pytest.importorskip(framework)
     code = compile(text, name, "exec")
     exec(code, {"__name__": "example"})
     assert "fa." in text, f"{name}: an example shows forearm"

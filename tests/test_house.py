@@ -36,7 +36,9 @@ DEFERRED_EXCEPTIONS = {
     ("control.logs_against_model", "plots.logs"),
     ("control.comparison", "plots.control"),
     ("kinematics.closed_form.evaluated", "kernels.kernel"),
+    ("kernels.kernel", "frameworks.torch_functions"),
     ("kernels.kernel", "frameworks.casadi_external"),
+    ("kernels.kernel", "frameworks.jax_functions"),
 }
 NO_ROOMS = {"", "__main__"}  # the package itself, and the command as `python -m forearm`
 MODULES = sorted(SOURCE.rglob("*.py"))

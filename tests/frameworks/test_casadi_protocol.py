@@ -135,7 +135,7 @@ def test_every_function_in_the_order_of_columns(name: str, folder: Path) -> None
     expected = run(compiled, tuple(given), Call({}, None, 1))
     for made, array, slot in zip(f(given), expected, compiled.outputs, strict=True):
         assert made.shape == (*slot.shape, 1)[:2]
-        np.testing.assert_array_equal(made.reshape(slot.shape), array)
+        np.testing.assert_allclose(made.reshape(slot.shape), array, rtol=1e-12, atol=1e-12)
     check_first(path, name, given)
 
 

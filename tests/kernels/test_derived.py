@@ -85,3 +85,25 @@ def test_what_is_derived_can_be_derived_again() -> None:
         kernel, "inverse_dynamics", ("reverse", "reverse"), (q, qd, qdd, g, b, nothing, nothing)
     )["q_gradient"]
     np.testing.assert_allclose((along * b).sum(axis=1), (pulled * a).sum(axis=1), rtol=1e-9)
+
+
+def test_forwards_again() -> None:
+    """Rates of rates: those along b of the rates along a, against differences."""
+    arm, rng = random_arm(3, 8), np.random.default_rng(6)
+    kernel = fa.compile(arm)
+    a, b = ([rng.uniform(-1.0, 1.0, (3, arm.n)) for _ in range(3)] for _ in range(2))
+    given = [rng.uniform(-1.0, 1.0, (3, arm.n)) for _ in range(3)]
+    still = [np.zeros_like(x) for x in a]
+    twice = derived(kernel, "inverse_dynamics", ("forward", "forward"), (*given, *a, *b, *still))
+    ahead, back = (
+        derived(
+            kernel,
+            "inverse_dynamics",
+            ("forward",),
+            (*(x + s * STEP * y for x, y in zip(given, b, strict=True)), *a),
+        )["tau_rate"]
+        for s in (1.0, -1.0)
+    )
+    expected = (ahead - back) / (2.0 * STEP)
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(twice["tau_rate_rate"] / scale, expected / scale, atol=CLOSE)

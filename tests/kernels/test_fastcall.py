@@ -76,7 +76,7 @@ def nothing_ordinary(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> Any:
         raise AssertionError("this went the ordinary way")
 
-    monkeypatch.setattr("forearm.kernels.kernel.run", refuse)
+    monkeypatch.setattr(KERNEL, "_run", refuse)
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 511, 512, 513, WORTH - 1, WORTH])

@@ -258,10 +258,12 @@ def test_wrong_calls_are_python_s_own_errors(puma: Any) -> None:
 
 def test_compile_says_what_it_takes() -> None:
     arm = ARMS["puma560"]
-    for given, message in (
+    cases: tuple[tuple[dict[str, Any], str], ...] = (
         ({"dtype": "float16"}, "dtype: expected one of float64, float32"),
-        ({"device": "cuda"}, "device: expected one of cpu, got 'cuda'"),
-    ):
+        ({"device": "cudo"}, "device: expected one of cpu, cuda, cuda:1, got 'cudo'"),
+        ({"fast": True}, "fast: for float32 on a GPU alone, got float64 on 'cpu'"),
+    )
+    for given, message in cases:
         with pytest.raises(fa.InputError, match=message):
             fa.compile(arm, **given)
     with pytest.raises(fa.InputError, match="expected an Arm"):

@@ -7,7 +7,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -33,6 +33,7 @@ FUNCTIONS = {
     "forward_dynamics_derivatives": (0.50, 0.35),
 }
 STATES = (4_096, 131_072, 1_048_576, 4_194_304)
+CHAINS, MANY = ("chain24", "chain50"), (1_048_576,)  # long ones, by loops over joints
 DTYPES = ("float32", "float64")
 COMPARED = 2_001  # states whose bits are held against a CPU's
 REPEATS, SHORTEST = 9, 2e-3  # times each, s at least
@@ -82,6 +83,10 @@ def rows(index: int = 0) -> Iterator[DeviceRow]:
     for name in FUNCTIONS:
         for dtype in DTYPES:
             yield from _function(panda, name, dtype, device)
+    for chain in CHAINS:
+        for name in ("inverse_dynamics", "forward_dynamics"):
+            for dtype in DTYPES:
+                yield from _function(fa.load(chain), name, dtype, device, MANY)
     for name, bars in ROLLOUTS.items():
         for dtype, bar in zip(DTYPES, bars, strict=True):
             yield _rollout(name, dtype, bar, device)
@@ -89,26 +94,28 @@ def rows(index: int = 0) -> Iterator[DeviceRow]:
     yield from _first()
 
 
-def _function(arm: Arm, name: str, dtype: str, device: Device) -> Iterator[DeviceRow]:
+def _function(
+    arm: Arm, name: str, dtype: str, device: Device, counts: Sequence[int] = STATES
+) -> Iterator[DeviceRow]:
     kernel = fa.compile(arm, dtype, device=f"cuda:{device.index}")
     function = kernel.compiled(name)
     loaded, size = function.loaded(device.index), np.dtype(dtype).itemsize
     slots = (*function.inputs, *function.outputs)
-    memory = [device.allocated(max(STATES) * slot.size * size) for slot in slots]
+    memory = [device.allocated(max(counts) * slot.size * size) for slot in slots]
     rng = np.random.default_rng(1)
     for slot, place in zip(function.inputs, memory, strict=False):
         _filled(device, place, rng.uniform(-2.0, 2.0, (2**16, slot.size)).astype(dtype))
     addresses = tuple(place.address for place in memory)
     same = has_same_bits(kernel, name)
-    for states in STATES:
+    for states in counts:
         seconds = device_seconds(device, partial(loaded.call, 0, addresses, states))
         moved = states * size * sum(slot.size for slot in slots)
         copied = _copy_seconds(device, moved)
         share = copied / seconds
-        bar = FUNCTIONS[name][DTYPES.index(dtype)] if states == max(STATES) else None
+        bar = FUNCTIONS[name][DTYPES.index(dtype)] if states == max(STATES) else None  # the Panda's
         peak = states * operations(function.counts) / seconds / device_peak(device, dtype)
         yield DeviceRow(
-            name,
+            f"{name}, {arm.name}",
             dtype,
             states,
             seconds,

@@ -5,6 +5,7 @@ along rates of its inputs. Neither forms the Jacobian J, and what comes out can 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import count
 
 import numpy as np
 
@@ -25,10 +26,9 @@ def reverse_of(traced: Traced, parameters: Sequence[str] = ()) -> Traced:
     """
     graph = traced.graph
     weighted: Scalar = 0.0
-    for a in traced.outputs:
-        for weight, result in zip(
-            _symbols(graph, _named(a, WEIGHT)), traced.results[a.name].flat, strict=True
-        ):
+    weights = _beside(traced.inputs, traced.outputs, WEIGHT)
+    for a, one in zip(traced.outputs, weights, strict=True):
+        for weight, result in zip(_symbols(graph, one), traced.results[a.name].flat, strict=True):
             weighted = weighted + weight * result
     given = (*traced.inputs, *_open(parameters))
     leaves = [_leaves(graph, a, parameters) for a in given]
@@ -37,7 +37,6 @@ def reverse_of(traced: Traced, parameters: Sequence[str] = ()) -> Traced:
         f"{a.name}_{GRADIENT}": _shaped(a, [next(slopes) for _ in some])
         for a, some in zip(given, leaves, strict=True)
     }
-    weights = tuple(_named(a, WEIGHT) for a in traced.outputs)
     return _made(graph, results, (*traced.inputs, *weights), tuple(_named(a, GRADIENT) for a in given))
 
 
@@ -48,12 +47,12 @@ def forward_of(traced: Traced, parameters: Sequence[str] = ()) -> Traced:
     graph = traced.graph
     given = (*traced.inputs, *_open(parameters))
     direction: dict[Expr, Scalar] = {}
-    for a in given:
-        direction |= zip(_leaves(graph, a, parameters), _symbols(graph, _named(a, RATE)), strict=True)
+    moved = _beside(traced.inputs, given, RATE)
+    for a, rate in zip(given, moved, strict=True):
+        direction |= zip(_leaves(graph, a, parameters), _symbols(graph, rate), strict=True)
     flat = [r for a in traced.outputs for r in traced.results[a.name].flat]
     rates = iter(derivative(graph, flat, direction))
     results = {f"{a.name}_{RATE}": _shaped(a, [next(rates) for _ in range(a.size)]) for a in traced.outputs}
-    moved = tuple(_named(a, RATE) for a in given)
     return _made(graph, results, (*traced.inputs, *moved), tuple(_named(a, RATE) for a in traced.outputs))
 
 
@@ -67,6 +66,18 @@ def _open(parameters: Sequence[str]) -> tuple[Argument, ...]:
 
 def _named(a: Argument, what: str) -> Argument:
     return Argument(f"{a.name}_{what}", a.shape, f"{what} of {a.name}")
+
+
+def _beside(inputs: Sequence[Argument], arrays: Sequence[Argument], what: str) -> tuple[Argument, ...]:
+    """New inputs for these arrays, with names that no input has: "q_rate2" where there is a "q_rate"."""
+    taken, made = {a.name for a in inputs}, list[Argument]()
+    for a in arrays:
+        names = (f"{a.name}_{what}{k if k > 1 else ''}" for k in count(1))
+        made.append(
+            Argument(next(name for name in names if name not in taken), a.shape, f"{what} of {a.name}")
+        )
+        taken.add(made[-1].name)
+    return tuple(made)
 
 
 def _symbols(graph: Graph, a: Argument) -> list[Expr]:

@@ -35,25 +35,22 @@ class Function:
 
 
 def _derivatives(t: Tracing) -> Results:
-    tau = t.inverse(t.qd, t.qdd)
-    M = t.jacobian(tau, t.qdd) if depends_on_load(t.arm) else t.inertia_matrix()
-    return {"tau_q": t.jacobian(tau, t.q), "tau_qd": t.jacobian(tau, t.qd), "M": M}
+    return dict(zip(("tau_q", "tau_qd", "M"), t.inverse_derivatives(t.qdd), strict=True))
 
 
 def _forward_derivatives(t: Tracing) -> Results:
     """d qdd = -M^-1 d tau, tau being the inverse dynamics at the acceleration that results; where friction
     depends on the load d tau / d qdd stands in the place of M.
     """
+    n = t.arm.n
     if depends_on_load(t.arm):
-        qdd, tau = t.forward(), t.inverse(t.qd, t.qdd)
-        by_q, by_qd, M = (t.substituted(t.jacobian(tau, x), t.qdd, qdd) for x in (t.q, t.qd, t.qdd))
-        columns = np.concatenate([-by_q, -by_qd, np.eye(t.arm.n, dtype=object)], axis=1).T
+        by_q, by_qd, M = t.inverse_derivatives(t.forward())
+        columns = np.concatenate([-by_q, -by_qd, np.eye(n, dtype=object)], axis=1).T
         made = t.solved(lambda: np.array([solve_general(M, c) for c in columns], dtype=object).T)
-        n = t.arm.n
         return {"qdd_q": made[:, :n], "qdd_qd": made[:, n : 2 * n], "M_inverse": made[:, 2 * n :]}
-    qdd = t.forward()
-    tau, inverse = t.inverse(t.qd, t.qdd), t.inverse_inertia_matrix()
-    by_q, by_qd = (t.substituted(t.jacobian(tau, x), t.qdd, qdd) for x in (t.q, t.qd))
+    M = t.inverse_derivatives(t.qdd)[2]
+    by_q, by_qd, _ = t.inverse_derivatives(t.forward_with(M))
+    inverse = t.inverse_inertia_matrix(M)
     return {"qdd_q": -(inverse @ by_q), "qdd_qd": -(inverse @ by_qd), "M_inverse": inverse}
 
 
@@ -267,6 +264,22 @@ class Traced:
     def arrays(self) -> tuple[Argument, ...]:
         """All arrays, inputs first."""
         return (*self.inputs, *self.outputs)
+
+
+def column_groups(traced: Traced) -> list[list[Any]]:
+    """Results in the order in which few values are alive at once, for `symbols.ordering.grouped_order`.
+
+    Square matrices as they come from the derivatives: by joints from the last to the first, of each matrix
+    what joins that joint to those before it, first d tau / d q and M at last. Others as they are.
+    """
+    tables = [traced.results[a.name] for a in traced.outputs]
+    if any(table.ndim != 2 or table.shape != tables[0].shape[::-1] for table in tables):
+        return [list(table.flat) for table in tables]
+    groups: list[list[Any]] = []
+    for j in range(len(tables[0]) - 1, -1, -1):
+        groups += [list(table[: j + 1, j]) for table in tables]
+        groups[-1] += [entry for table in tables for entry in table[j, :j]]
+    return groups
 
 
 def trace(tracing: Tracing, functions: Sequence[Function]) -> Traced:

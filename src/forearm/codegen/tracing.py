@@ -28,12 +28,14 @@ from forearm.model import AT_REST, Array, Model, Scalar, Vector, model_of
 from forearm.reduction import composite, energy, hand, recursion
 from forearm.reduction.base import BaseParameters, base_parameters
 from forearm.reduction.chain import Chain
+from forearm.reduction.derivatives import DerivativeChoices, derivatives
 from forearm.reduction.geometry import geometry_values
 from forearm.reduction.plan import ReductionPlan, placed, planned
+from forearm.reduction.search import best_choices
 from forearm.reduction.symbolic import best_plan_for, symbolic_chain, symbolic_model
 from forearm.symbols import Expr, Graph, derivative, jacobian, substituted
 from forearm.symbols.graph import ADD, COS, INPUT, MUL, SIN, SUB
-from forearm.symbols.linear import solve_symmetric
+from forearm.symbols.linear import inverse_symmetric, solve_symmetric
 from forearm.symbols.scalars import choose, root
 from forearm.values import check_choice, chosen
 
@@ -85,6 +87,11 @@ class Tracing:
     def chain(self) -> Chain:
         """The regrouped chain."""
         return planned(self.plain, self.plan)
+
+    @cached_property
+    def choices(self) -> DerivativeChoices:
+        """What is chosen about the recursion of derivatives."""
+        return best_choices(self.chain)
 
     @property
     def regrouped(self) -> bool:
@@ -232,11 +239,45 @@ class Tracing:
             M[j, j] = M[j, j] + J
         return self._done("inertia matrix", M)
 
-    def inverse_inertia_matrix(self) -> Array:
-        """M^-1, a column for each unit torque."""
-        M = self.inertia_matrix()
-        columns = [self.solved_backwards(M, unit) for unit in np.eye(self.arm.n, dtype=object)]
-        return self._done("inverse of the inertia matrix", np.array(columns, dtype=object).T)
+    def forward_with(self, M: Array) -> list[Scalar]:
+        """Accelerations of the freedoms from an inertia matrix that is there; not where friction depends on
+        the load.
+        """
+        bias = self.inverse(self.qd, None)
+        right = np.array([t - b for t, b in zip(self.tau, bias, strict=True)], dtype=object)
+        return self.solved_backwards(M, right)
+
+    def inverse_inertia_matrix(self, M: Array) -> Array:
+        """M^-1, from the last joint to the first."""
+        inverse = self.solved(lambda: inverse_symmetric(M[::-1, ::-1])[::-1, ::-1])
+        return self._done("inverse of the inertia matrix", inverse)
+
+    def inverse_derivatives(self, qdd: Vector) -> tuple[Array, Array, Array]:
+        """(d tau / d q, d tau / d qd, M), drives included; where torques depend on what bearings carry, and
+        wherever it takes less, by differentiating the graph.
+        """
+        if needs_reactions(self.arm):
+            return self._differentiated(qdd)
+        q, rates, accelerations = (self.rates(x) for x in (self.q, self.qd, qdd))
+        made = derivatives(self.chain, q, rates, accelerations, self.choices, self.note)
+        by_q, by_qd, M = (self.model.gathered_matrix(matrix) for matrix in made)
+        friction = self.model.gathered(driven(self.drives, [0.0] * len(rates), None, rates))
+        by_qd = by_qd + jacobian(self.graph, friction, self.qd)
+        for j, J in enumerate(self.rotor):
+            M[j, j] = M[j, j] + J
+        self.mark("derivatives")
+        if not self.model.has_followers:
+            return by_q, by_qd, M
+        other = self._differentiated(qdd)
+        return min((by_q, by_qd, M), other, key=lambda some: self.graph.counts(some).operations)
+
+    def _differentiated(self, qdd: Vector) -> tuple[Array, Array, Array]:
+        tau = self.inverse(self.qd, self.qdd)
+        M = self.jacobian(tau, self.qdd) if depends_on_load(self.arm) else self.inertia_matrix()
+        by_q, by_qd = self.jacobian(tau, self.q), self.jacobian(tau, self.qd)
+        if qdd is not self.qdd:
+            by_q, by_qd, M = (self.substituted(table, self.qdd, list(qdd)) for table in (by_q, by_qd, M))
+        return by_q, by_qd, M
 
     def coriolis_matrix(self) -> Array:
         """C_jk = 1/2 d h_j / d qd_k: velocity torques are quadratic in qd,

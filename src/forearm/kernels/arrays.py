@@ -14,6 +14,7 @@ from forearm.kernels.compiled import Slot
 from forearm.values import broadcast_states
 
 Array = NDArray[Any]
+Three = tuple[Array, Array, Array]
 DType = np.dtype[Any]
 
 
@@ -73,6 +74,14 @@ def results_for(shapes: Sequence[tuple[int, ...]], out: Sequence[Array] | None, 
             got = f"{array.shape} of {array.dtype}" if isinstance(array, np.ndarray) else shorten(array)
             raise InputError(f"out: expected a writeable C-contiguous array {shape} of {dtype}, got {got}.")
     return list(out)
+
+
+def three_of(out: Any) -> Three:
+    """What was given as `out` for three results."""
+    if not isinstance(out, tuple | list) or len(out) != 3:
+        raise InputError(f"out: expected a tuple of three arrays, got {shorten(out)}.")
+    a, b, c = out
+    return a, b, c
 
 
 def apart(out: Array, inputs: Sequence[Array]) -> Array:

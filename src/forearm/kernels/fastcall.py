@@ -86,7 +86,12 @@ def _lies_as_expected(array: Any) -> bool:
 def _tuples_do() -> bool:
     pair = (OUT, "other")
     size = ctypes.c_ssize_t.from_address(id(pair) + TUPLE_SIZE).value
-    return size == 2 and ctypes.c_void_p.from_address(id(pair) + TUPLE_ITEMS).value == id(OUT)
+    kind = ctypes.c_void_p.from_address(id(pair) + TYPE).value
+    return (
+        size == 2
+        and kind == id(tuple)
+        and ctypes.c_void_p.from_address(id(pair) + TUPLE_ITEMS).value == id(OUT)
+    )
 
 
 def _new_array_works() -> bool:
@@ -126,6 +131,7 @@ def array_new() -> int:
 OBJECTS = (
     "ordinary", "out", "ndarray", "dtype", "PyObject_Vectorcall", "Py_IncRef", "Py_DecRef", "PyTuple_New",
     "PyTuple_SetItem", "PyArray_New", "PyEval_SaveThread", "PyEval_RestoreThread", "batch", "most",
+    "tuple",
 )  # fmt: skip
 LONG = 512  # states from which on Python's lock is released
 
@@ -145,6 +151,7 @@ def fill(table: int, dtype: Any, ordinary: Callable[..., Any]) -> None:
         "PyArray_New": array_new(),
         "batch": 0,
         "most": -1,
+        "tuple": id(tuple),
     }
     for place, name in enumerate(OBJECTS):
         value = known[name] if name in known else ctypes.cast(getattr(api, name), ctypes.c_void_p).value or 0

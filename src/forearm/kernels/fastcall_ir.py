@@ -30,23 +30,25 @@ def entry_text(name: str, inputs: tuple[Argument, ...], outputs: tuple[Argument,
     computes, or hands everything to the ordinary method.
 
     One state (n,) goes to the function `name` beside it, many (B, n) to the one that the table names, if it
-    does. Several outputs come as a tuple of new arrays; `out` can be given where there is one.
+    does. Several outputs come as a tuple of new arrays, or go to those in the tuple given as `out`.
     """
-    entry = _Entry(name, len(inputs), len(outputs) == 1)
+    entry = _Entry(name, len(inputs))
     f, objects = entry.f, entry.objects
-    data = [entry.array(k, a, CONTIGUOUS | ALIGNED)[1] for k, a in enumerate(inputs)]
+    data = [entry.array(entry.args, k, a, CONTIGUOUS | ALIGNED)[1] for k, a in enumerate(inputs)]
     run = f.label()
-    if len(outputs) == 1:
-        with f.unless(entry.bare):
-            given = entry.array(len(inputs), outputs[0], CONTIGUOUS | ALIGNED | WRITEABLE)
-            sizes = [a.size * dtype.itemsize for a in (*inputs, *outputs)]
-            f.go(entry.other, unless=entry.is_apart(data, given[1], sizes))
-            f.call(objects["Py_IncRef"], given[0])
-            f.go(run)
+    with f.unless(entry.bare):
+        out, arrays = entry.given_out(outputs)
+        sizes = [a.size * dtype.itemsize for a in inputs]
+        for a, (_, place) in zip(outputs, arrays, strict=True):
+            apart = entry.is_apart(data, place, [*sizes, a.size * dtype.itemsize])
+            f.go(entry.other, unless=apart)
+        f.call(objects["Py_IncRef"], out)
+        f.go(run)
     made, to = entry.new_arrays(outputs, dtype.num)
+    new = made[0] if len(outputs) == 1 else entry.as_tuple(made)
     f.begin(run)
-    if len(outputs) == 1:
-        made, to = [f.phi(run, given[0], made[0])], [f.phi(run, given[1], to[0])]
+    result = f.phi(run, out, new)
+    to = [f.phi(run, given, fresh) for (_, given), fresh in zip(arrays, to, strict=True)]
     done = f.label()
     with f.unless(entry.many):
         f.call(name, *data, *to, 1)
@@ -58,7 +60,7 @@ def entry_text(name: str, inputs: tuple[Argument, ...], outputs: tuple[Argument,
     f.call(objects["batch"], *data, *to, entry.rows)
     f.call(objects["PyEval_RestoreThread"], thread)
     f.begin(done)
-    f.ret(made[0] if len(outputs) == 1 else entry.as_tuple(made))
+    f.ret(result)
     f.begin(entry.other)
     _, args, count, names = f.arguments
     f.ret(f.call(objects["PyObject_Vectorcall"], objects["ordinary"], args, count, names, kind="ptr"))
@@ -70,7 +72,7 @@ class _Entry:
     the ordinary method goes on.
     """
 
-    def __init__(self, name: str, given: int, with_out: bool) -> None:
+    def __init__(self, name: str, given: int) -> None:
         """As many arguments as are needed, and no keyword but `out`; the first is an array of one axis or
         two, and says how many states.
         """
@@ -82,14 +84,12 @@ class _Entry:
             kind = "ptr" if what[:2] == "Py" or what in ("batch", "ordinary") else "i64"
             self.objects[what] = f.load(kind, f.at(f"@{name}_objects", place, "i64"))
         _, self.args, count, names = f.arguments
+        self.given = given
         self._need("eq", count, given)
         self.bare = f.compared("eq", names, None)
-        if with_out:
-            with f.unless(self.bare):
-                self._need("eq", self._field("i64", names, TUPLE_SIZE), 1)
-                self._need("eq", self._field("i64", names, TUPLE_ITEMS), self.objects["out"])
-        else:
-            f.go(self.other, unless=self.bare)
+        with f.unless(self.bare):
+            self._need("eq", self._field("i64", names, TUPLE_SIZE), 1)
+            self._need("eq", self._field("i64", names, TUPLE_ITEMS), self.objects["out"])
         first = f.load("ptr", self.args)
         self._need("eq", self._field("i64", first, TYPE), self.objects["ndarray"])
         self.more = f.op("sub", self._field("i32", first, ND), 1)
@@ -107,10 +107,21 @@ class _Entry:
         """A field of an object."""
         return self.f.load(kind, self.f.at(of, offset, "i8"))
 
-    def array(self, k: int, a: Argument, flags: int) -> tuple[Value, Value]:
-        """Argument k, an array of the dtype, these flags and this shape for each state, and its data."""
+    def given_out(self, outputs: tuple[Argument, ...]) -> tuple[Value, list[tuple[Value, Value]]]:
+        """What is given as `out`, an array or a tuple of arrays, and each of these with its data."""
+        f, flags = self.f, CONTIGUOUS | ALIGNED | WRITEABLE
+        out = f.load("ptr", f.at(self.args, self.given, "ptr"))
+        if len(outputs) == 1:
+            return out, [self.array(self.args, self.given, outputs[0], flags)]
+        self._need("eq", self._field("i64", out, TYPE), self.objects["tuple"])
+        self._need("eq", self._field("i64", out, TUPLE_SIZE), len(outputs))
+        items = f.at(out, TUPLE_ITEMS, "i8")
+        return out, [self.array(items, k, a, flags) for k, a in enumerate(outputs)]
+
+    def array(self, of: Value, k: int, a: Argument, flags: int) -> tuple[Value, Value]:
+        """Object k of some: an array of the dtype, flags and shape for each state, and its data."""
         f = self.f
-        array = f.load("ptr", f.at(self.args, k, "ptr"))
+        array = f.load("ptr", f.at(of, k, "ptr"))
         self._need("eq", self._field("i64", array, TYPE), self.objects["ndarray"])
         rank = self._field("i32", array, ND)
         ranks = f.compared("eq", rank, f.op("add", self.more, len(a.shape)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError, shorten
 from forearm.kernels import fastcall
-from forearm.kernels.arrays import Array, as_numbers, rows_of
+from forearm.kernels.arrays import Array, Three, as_numbers, rows_of, three_of
 from forearm.kernels.compiled import Compiled, CompileRequest
 from forearm.kernels.cpu import CPU, HOST, check_device, chosen
 from forearm.kernels.dispatch import Call, Parameters, run
@@ -23,6 +24,8 @@ from forearm.kernels.thread_pool import WORTH
 from forearm.values import check_choice
 
 if TYPE_CHECKING:
+    from forearm.frameworks.jax_functions import JaxFunctions
+    from forearm.frameworks.torch_functions import TorchFunctions
     from forearm.kernels.batch_rollout import Rollout
     from forearm.kernels.rollout_gradient import RolloutGradient
     from forearm.kernels.traced_controller import TracedController
@@ -70,6 +73,7 @@ class Kernel:
         self._elsewhere: dict[str, Kernel] = {}
         self._ordinary: list[Any] = []
         self._claims: dict[tuple[str, int], object] = {}
+        self._torch: TorchFunctions | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Kernel, (self.arm, self.dtype, tuple(self.parameters), self.cpu, self.device, self.fast)
@@ -100,6 +104,21 @@ class Kernel:
     def counts(self) -> Mapping[str, Counts]:
         """Operations of one evaluation, by function; asking for one compiles it."""
         return _CountsByName(self)
+
+    @property
+    def torch(self) -> TorchFunctions:
+        """The same functions on tensors of PyTorch, which autograd, `torch.func` and `torch.compile`
+        see through: `k.torch.inverse_dynamics(q, qd, qdd)`.
+        """
+        return self._torch or _torch_functions(self)
+
+    @cached_property
+    def jax(self) -> JaxFunctions:
+        """The same functions for JAX's arrays: jit, grad, vmap and scan go through them (extra `jax`)."""
+        from forearm.frameworks.jax_functions import JaxFunctions, check_jax
+
+        check_jax()
+        return JaxFunctions(self)
 
     def inverse_dynamics(
         self,
@@ -287,15 +306,18 @@ class Kernel:
         qdd: ArrayLike,
         threads: int | None = None,
         *,
+        out: Three | None = None,
         parameters: Parameters | None = None,
-    ) -> tuple[Array, Array, Array]:
+    ) -> Three:
         """(dtau/dq, dtau/dqd, M), each (n, n) or (B, n, n) with [i, j] = d tau_i / d x_j.
 
         Args:
             q, qd, qdd: joint coordinates, velocities and accelerations, (n,) or (B, n).
-            threads, parameters: as in every method of `Kernel`.
+            threads: as in every method of `Kernel`.
+            out: three arrays for the results, as a tuple.
+            parameters: as in every method of `Kernel`.
         """
-        return self._three("inverse_dynamics_derivatives", (q, qd, qdd), threads, parameters)
+        return self._three("inverse_dynamics_derivatives", (q, qd, qdd), out, threads, parameters)
 
     def forward_dynamics_derivatives(
         self,
@@ -304,17 +326,20 @@ class Kernel:
         tau: ArrayLike,
         threads: int | None = None,
         *,
+        out: Three | None = None,
         parameters: Parameters | None = None,
-    ) -> tuple[Array, Array, Array]:
+    ) -> Three:
         """(dqdd/dq, dqdd/dqd, inverse of M): -M^-1 times the derivatives of inverse dynamics at the
         resulting acceleration.
 
         Args:
             q, qd: joint coordinates and velocities, (n,) or (B, n).
             tau: motor torques times gear ratio, (n,) or (B, n), N m (N).
-            threads, parameters: as in every method of `Kernel`.
+            threads: as in every method of `Kernel`.
+            out: three arrays for the results, as a tuple.
+            parameters: as in every method of `Kernel`.
         """
-        return self._three("forward_dynamics_derivatives", (q, qd, tau), threads, parameters)
+        return self._three("forward_dynamics_derivatives", (q, qd, tau), out, threads, parameters)
 
     def simulate(
         self,
@@ -444,7 +469,7 @@ class Kernel:
         found = self._made.get((*names, *derived))
         if found is not None:
             return found
-        _check_names(names)
+        check_names(names)
         request = CompileRequest(self.arm, names, self.dtype, tuple(self.parameters), self.cpu, derived)
         if self.device == CPU:
             return self._made.setdefault((*names, *derived), Compiled(request))
@@ -482,11 +507,15 @@ class Kernel:
         )[0]
 
     def _three(
-        self, name: str, given: tuple[ArrayLike, ...], threads: int | None, parameters: Parameters | None
-    ) -> tuple[Array, Array, Array]:
-        a, b, c = self._run(
-            self._function(name, given), given, Call(self.parameters, None, threads, parameters)
-        )
+        self,
+        name: str,
+        given: tuple[ArrayLike, ...],
+        out: Three | None,
+        threads: int | None,
+        parameters: Parameters | None,
+    ) -> Three:
+        call = Call(self.parameters, None if out is None else three_of(out), threads, parameters)
+        a, b, c = self._run(self._function(name, given), given, call)
         return a, b, c
 
     def _function(self, name: str, given: tuple[ArrayLike, ...]) -> Any:
@@ -518,6 +547,21 @@ class Kernel:
         finally:
             if name not in self.__dict__:  # interrupted: a later call does it
                 del self._claims[name, os.getpid()]
+
+
+def _torch_functions(kernel: Kernel) -> TorchFunctions:
+    if find_spec("torch") is None:
+        raise InputError("k.torch needs PyTorch, which is not installed: pip install 'forearm[torch]'.")
+    from forearm.frameworks.torch_functions import TorchFunctions
+
+    kernel._torch = TorchFunctions(kernel)
+    return kernel._torch
+
+
+# What torch.compile reads: it cannot look into this, and says so.
+vars(_torch_functions).update(
+    _torchdynamo_disable=True, _torchdynamo_disable_msg="take k.torch once before torch.compile"
+)
 
 
 class _CountsByName(Mapping[str, "Counts"]):
@@ -611,7 +655,8 @@ OWN = (
 )
 
 
-def _check_names(names: tuple[str, ...]) -> None:
+def check_names(names: tuple[str, ...]) -> None:
+    """Names of functions that can be compiled."""
     if all(name in OWN for name in names):
         return
     with making():

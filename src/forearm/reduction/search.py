@@ -1,7 +1,8 @@
 """The search for a plan: one choice changed at a time, kept where it saves operations, until none does.
 
 What is counted is the inverse dynamics, traced and not yet refined: that takes about a millisecond and ranks
-plans as the refined count does. Forward dynamics and the rest follow the same plan.
+plans as the refined count does. Forward dynamics and the rest follow the same plan; for derivatives, what can
+be chosen about their own recursion is looked for on the planned chain.
 """
 
 from __future__ import annotations
@@ -9,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from forearm.errors import ModelError
 from forearm.reduction.chain import Chain
+from forearm.reduction.derivatives import DerivativeChoices, derivatives
 from forearm.reduction.plan import PLAIN_PLAN, ReductionPlan, placed, planned, settled
 from forearm.reduction.recursion import inverse
 from forearm.reduction.regroup import PLAIN
-from forearm.symbols import Graph
+from forearm.symbols import Expr, Graph
 from forearm.symbols.scalars import is_zero
 
 LONGEST = 12  # joints: longer arms keep the plain plan, as the search grows with the square of n
@@ -131,3 +134,51 @@ def _sizes(chain: Chain) -> list[float]:
     )
     length = max(1e-6, l)
     return [max(m, h / length, J / (length * length)), max(h, J / length), J]
+
+
+def best_choices(chain: Chain) -> DerivativeChoices:
+    """What is chosen about the derivatives' recursion, by one look at each joint from the last to the first;
+    for long arms without looking. Symbols in the chain are taken for numbers.
+    """
+    count = len(chain.segments)
+    best = DerivativeChoices(late=frozenset(i for i, on in enumerate(chain.children()) if not on))
+    if count > LONGEST:
+        return best
+    numbers = _with_numbers(chain)
+    least = _cost_of_derivatives(numbers, best)
+    for i in range(count - 1, -1, -1):
+        if not chain.segments[i].revolute:
+            continue
+        for other in (replace(best, late=best.late ^ {i}), replace(best, inside=best.inside ^ {i})):
+            if (score := _cost_of_derivatives(numbers, other)) < least:
+                best, least = other, score
+    return best
+
+
+def _cost_of_derivatives(chain: Chain, choices: DerivativeChoices) -> tuple[int, int]:
+    graph = Graph()
+    q, qd, qdd = (
+        [graph.input(f"{name}[{i}]") for i in range(len(chain.segments))] for name in ("q", "qd", "qdd")
+    )
+    counts = graph.counts(derivatives(chain, q, qd, qdd, choices))
+    return counts.mul + counts.add, counts.mul
+
+
+def _with_numbers(chain: Chain) -> Chain:
+    """Generic numbers in the place of symbols."""
+    generic = np.random.default_rng(1)
+
+    def number(x: Any) -> Any:
+        if isinstance(x, tuple):
+            return tuple(number(entry) for entry in x)
+        if isinstance(x, np.ndarray):
+            return np.array([number(entry) for entry in x.flat], dtype=object).reshape(x.shape)
+        return 0.5 + generic.random() if isinstance(x, Expr) else x
+
+    segments = [
+        replace(
+            s, **{name: number(getattr(s, name)) for name in ("phi", "alpha", "l", "offset", "m", "h", "J")}
+        )
+        for s in chain.segments
+    ]
+    return replace(chain, segments=tuple(segments), g=number(chain.g))

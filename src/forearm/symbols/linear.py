@@ -75,3 +75,25 @@ def solve_upper(L: Array, r: list[Scalar], b: Array) -> Array:
         for k in range(i + 1, len(b)):
             b[i] = b[i] - L[k, i] * b[k]
     return b
+
+
+def inverse_symmetric(M: Array) -> Array:
+    """M^-1 for a symmetric positive definite M, (L^-1)^T D^-1 L^-1: each entry above the diagonal is the one
+    below it.
+    """
+    L, r = factor_symmetric(M)
+    n = len(M)
+    W = np.zeros((n, n), dtype=M.dtype)  # L^-1, below its diagonal of ones
+    for i in range(n):
+        for j in range(i - 1, -1, -1):
+            W[i, j] = -L[i, j]
+            for k in range(j + 1, i):
+                W[i, j] = W[i, j] - L[i, k] * W[k, j]
+    made = np.zeros((n, n), dtype=M.dtype)
+    for i in range(n):
+        for j in range(i + 1):
+            entry = r[i] if i == j else W[i, j] * r[i]
+            for k in range(i + 1, n):
+                entry = entry + (W[k, i] * r[k]) * W[k, j]
+            made[i, j] = made[j, i] = entry
+    return made

@@ -15,7 +15,7 @@ from arms import posture, random_arm
 from drives.making import loaded_arm
 from dynamics.cases import simple_drives
 from kernels.compiling import compiled
-from kernels.cuda.fake_arrays import forget
+from kernels.cuda.fake_arrays import FakeInterface, FakeTorch, forget
 from kernels.cuda.fake_driver import FakeLibrary, using
 from kernels.cuda.gpu_function import gpu
 
@@ -57,7 +57,7 @@ def emulate(library: FakeLibrary, is_given: bool) -> None:
 
 def check_same(found: Any, truth: Any) -> None:
     for name in ("q", "solved", "error", "steps", "starts"):
-        assert np.array_equal(getattr(found, name), getattr(truth, name)), name
+        assert np.array_equal(getattr(found, name), getattr(truth, name), equal_nan=True), name
     assert found.message == truth.message
     assert type(found.solved) is type(truth.solved)
 
@@ -77,6 +77,35 @@ def test_arrays_of_the_host_go_there_and_back(fake: FakeLibrary) -> None:
     check_same(there.inverse_numeric(T, seed=3, **told), kernel.inverse_numeric(T, seed=3, **told))
     with pytest.raises(InputError, match="threads: a GPU shares states among its own"):
         there.inverse_numeric(T, seed=3, threads=2, **told)
+
+
+@pytest.mark.slow
+def test_poses_on_a_device_stay_there(fake: FakeLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = FakeTorch(fake, monkeypatch)
+    tensor: Any = torch.Tensor
+    tensor.reshape = lambda self, shape: tensor(self.view.reshape(shape), self.where, self.base)
+    tensor.__eq__ = lambda self, other: (self, other)  # not before the stream is through
+    kernel, there = fa.compile(ARM), fa.compile(ARM, device="cuda")
+    told: dict[str, Any] = {"starts": 4, "most_steps": 40}
+    emulate(fake, True)
+    given, start = torch.array(T), torch.array(START)
+    found: Any = there.inverse_numeric(given, start=start, **told)
+    truth = kernel.inverse_numeric(T, start=START, **told)
+    for name in ("q", "error", "steps", "starts"):
+        assert np.array_equal(torch.values(getattr(found, name)), getattr(truth, name))
+    solved, one = found.solved
+    assert np.array_equal(torch.values(solved) == one, truth.solved)
+    for wrong, message in (
+        (
+            {"T": torch.array(T[:, :3])},
+            r"T: expected poses of shape \(4, 4\) or \(B, 4, 4\), got \(7, 3, 4\)",
+        ),
+        ({"T": torch.array(T), "start": START}, "start: T lies on device 0"),
+        ({"T": T, "start": torch.array(START)}, "start: T lies in the host's memory, expected start there"),
+        ({"T": FakeInterface(fake, monkeypatch).array(T)}, "T: expected an array of NumPy, PyTorch, CuPy or"),
+    ):
+        with pytest.raises(InputError, match=message):
+            there.inverse_numeric(**wrong, **told)
 
 
 @pytest.mark.gpu

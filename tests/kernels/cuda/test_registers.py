@@ -23,9 +23,8 @@ if not sys.platform.startswith("linux"):
 @pytest.fixture(scope="module")
 def ptxas() -> Path:
     found = find_spec("nvidia")
-    places = [
-        Path(p, "cuda_nvcc", "bin", "ptxas") for p in (found.submodule_search_locations if found else ())
-    ]
+    folders = (found.submodule_search_locations if found else None) or ()
+    places = [Path(folder, "cuda_nvcc", "bin", "ptxas") for folder in folders]
     for place in places:
         if place.exists():
             place.chmod(place.stat().st_mode | 0o111)  # installers drop it

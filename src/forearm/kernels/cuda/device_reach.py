@@ -46,6 +46,11 @@ def inverse_numeric(
     """
     arm, function = owner.arm, _function(owner, link, options, start is not None)
     if library_of(T) is not None:
+        if not hasattr(T, "reshape"):
+            raise InputError(
+                f"T: expected an array of NumPy, PyTorch, CuPy or JAX, got {type(T).__name__}, which has no "
+                "reshape."
+            )
         if len(T.shape) not in (2, 3) or tuple(T.shape[-2:]) != (4, 4):
             raise InputError(f"T: expected poses of shape (4, 4) or (B, 4, 4), got {tuple(T.shape)}.")
         given = (T.reshape((*T.shape[:-2], POSE)), *(() if start is None else (start,)))
@@ -53,6 +58,11 @@ def inverse_numeric(
         is_known = library_of(q) is not INTERFACE  # whose arrays are memory and nothing else
         flags = solved == 1.0 if is_known else solved
         return NumericSolution(q, flags, error, steps, starts, "on the device; `solved` says which are")
+    if library_of(start) is not None:
+        raise InputError(
+            "start: T lies in the host's memory, expected start there too, got an array of "
+            f"{type(start).__name__} on a device."
+        )
     rows, single = poses_of(T)
     flat = np.concatenate([rows, np.tile([0.0, 0.0, 0.0, 1.0], (len(rows), 1))], axis=1)
     states = [flat[0] if single else flat]

@@ -1,0 +1,62 @@
+"""What callers give functions for JAX, as arrays of the kernel's dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forearm.errors import InputError
+from forearm.values import check_choice
+
+if TYPE_CHECKING:
+    from forearm.kernels.kernel import Kernel
+
+
+def as_number(kernel: Kernel, name: str, given: Any) -> Any:
+    """An array of the kernel's dtype; only whole numbers and those of Python are converted."""
+    import jax.numpy as jnp
+
+    array, dtype = jnp.asarray(given), kernel.dtype
+    if array.dtype == dtype:
+        return array
+    is_float = jnp.issubdtype(array.dtype, jnp.floating)
+    if not (is_float or jnp.issubdtype(array.dtype, jnp.integer)):
+        raise InputError(f"{name}: expected real numbers, got an array of {array.dtype}.")
+    if dtype == "float64" and jnp.zeros((), dtype=float).dtype != dtype:
+        raise InputError(
+            f"{name}: this kernel computes in float64, and JAX has it switched off, got {array.dtype}; "
+            'jax.config.update("jax_enable_x64", True) before any array is made switches it on, or take '
+            'fa.compile(arm, dtype="float32").'
+        )
+    if is_float and not getattr(array, "weak_type", False):
+        raise InputError(
+            f"{name}: this kernel computes in {dtype}, got an array of {array.dtype}; take "
+            f'{name.split(",")[0]}.astype("{dtype}"), or fa.compile(arm, dtype="{array.dtype}").'
+        )
+    return array.astype(dtype)
+
+
+def parameter_values(kernel: Kernel, given: Any) -> Any:
+    """Values of the parameters left open, (P,) or (..., P)."""
+    import jax.numpy as jnp
+
+    own = kernel.parameters
+    if given is None:
+        return jnp.asarray(np.array(list(own.values()), dtype=kernel.dtype))
+    if isinstance(given, Mapping):
+        for name in given:
+            check_choice(name, own, "parameters left open")
+        columns = [
+            as_number(kernel, f"parameters, {name}", given[name]) if name in given else jnp.asarray(value)
+            for name, value in own.items()
+        ]
+        given = jnp.stack(jnp.broadcast_arrays(*columns), axis=-1)
+    values = as_number(kernel, "parameters", given)
+    if values.ndim == 0 or values.shape[-1] != len(own):
+        raise InputError(
+            f"parameters: {len(own)} were left open; expected shape ({len(own)},), or (..., {len(own)}) "
+            f"with one row per state, got {values.shape}."
+        )
+    return values

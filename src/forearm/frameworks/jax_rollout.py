@@ -1,0 +1,183 @@
+"""Rollouts inside JAX: whole runs of fixed steps as one foreign function, and their gradient as another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from forearm.errors import InputError
+from forearm.frameworks.jax_arguments import as_number, parameter_values
+from forearm.frameworks.jax_handler import rollout_target
+from forearm.frameworks.jax_handler_ir import HandledFunction
+from forearm.kernels.batch_rollout import Rollout, request_of
+from forearm.kernels.dispatch import refuse
+from forearm.kernels.rollout_arguments import RolloutPlan, check_driving
+from forearm.kernels.rollout_gradient import refuse_sticking
+from forearm.kernels.rollout_request import ROLLOUT_GRADIENT, rollout_of
+
+if TYPE_CHECKING:
+    from forearm.kernels.kernel import Kernel
+
+Shape = tuple[int, ...]
+
+
+def simulate(
+    kernel: Kernel, states: tuple[Any, Any], plan: RolloutPlan, driving: Mapping[str, Any], parameters: Any
+) -> Rollout:
+    """Where arms go, as `JaxFunctions.simulate` says."""
+    n, what = kernel.arm.n, check_driving(driving)
+    q0, qd0 = (as_number(kernel, name, x) for name, x in zip(("q0", "qd0"), states, strict=True))
+    qd0 = jnp.broadcast_to(qd0, (n,)) if qd0.ndim == 0 else qd0
+    for name, x in (("q0", q0), ("qd0", qd0)):
+        if x.ndim == 0 or x.shape[-1] != n:
+            raise InputError(
+                f"{name}: {kernel.arm.name!r} has {n} joints, expected shape (..., {n}), got {x.shape}."
+            )
+    drive = as_number(kernel, what, 0 if driving[what] is None else driving[what])
+    drive = jnp.broadcast_to(drive, (n,)) if drive.ndim == 0 else drive
+    leading = {"q0": q0.shape[:-1], "qd0": qd0.shape[:-1]}
+    by_step = _is_by_step(what, drive.shape, _together(leading), plan.steps, n)
+    leading[what] = drive.shape[: -2 if by_step else -1]
+    values = [parameter_values(kernel, parameters)] if kernel.parameters else []
+    if values:
+        leading["parameters"] = values[0].shape[:-1]
+    else:
+        refuse(parameters)
+    batch = _together(leading)
+    arrays = [jnp.broadcast_to(x, (*batch, n)) for x in (q0, qd0)]
+    arrays.append(jnp.broadcast_to(drive, (*batch, *((plan.steps,) if by_step else ()), n)))
+    arrays += [jnp.broadcast_to(x, (*batch, x.shape[-1])) for x in values]
+    made: Rollout = _rollout(JaxRollout(kernel, plan, what, by_step))(*arrays)
+    return made
+
+
+def _together(leading: dict[str, Shape]) -> Shape:
+    try:
+        return np.broadcast_shapes(*leading.values())
+    except ValueError:
+        shapes = ", ".join(f"{name} {shape}" for name, shape in leading.items())
+        raise InputError(f"simulate: leading axes do not broadcast: {shapes}.") from None
+
+
+def _is_by_step(what: str, shape: Shape, batch: Shape, steps: int, n: int) -> bool:
+    """Whether what drives has a row for each step: an axis more than the states have, or rows that can be
+    nothing else.
+    """
+    if shape[-1:] != (n,):
+        raise InputError(
+            f"{what}: expected shape (..., {n}) held, or (..., {steps}, {n}) by step, got {shape}."
+        )
+    if len(shape) < 2 or shape[-2] != steps:
+        return False
+    if len(shape) > len(batch) + 1:
+        return True
+    is_held = all(a in (1, b) for a, b in zip(shape[-2::-1], batch[::-1], strict=False))
+    if is_held and len(shape) == 2 and steps > 1:
+        raise InputError(
+            f"{what}: {shape} may be one row per arm or one per step, as there are {steps} of both; give "
+            f"({steps}, 1, {n}) or (1, {steps}, {n})."
+        )
+    return not is_held
+
+
+@dataclass(frozen=True)
+class JaxRollout:
+    """What decides which machine code is called, and with which numbers; arrays have a row for each arm."""
+
+    kernel: Kernel
+    plan: RolloutPlan
+    what: str
+    by_step: bool
+
+    @property
+    def rows(self) -> list[int]:
+        """Numbers from arm to arm, and from step to step, of what drives; from arm to arm of parameters."""
+        n = self.kernel.arm.n
+        drive = [self.plan.steps * n, n] if self.by_step else [n, 0]
+        return [*drive, len(self.kernel.parameters)]
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        """Ranks of q0, qd0, what drives, and parameters if there are any."""
+        return (1, 1, 2 if self.by_step else 1, *([1] if self.kernel.parameters else []))
+
+    def call(self, arrays: list[Any], shapes: list[Shape], of: HandledFunction, gradient: bool) -> list[Any]:
+        """A function of the rollout on arrays, with results that have these shapes for one arm."""
+        first = arrays[0]
+        batch = first.shape[: first.ndim - of.inputs[0]]
+        request = request_of(self.kernel.to("cpu"), self.plan.method, self.what, None, self.kernel.arm.n)
+        if gradient:
+            request = replace(request, function=ROLLOUT_GRADIENT)
+        target = rollout_target(rollout_of(request), "single" if prod(batch) == 1 else "batch", of)
+        results = [jax.ShapeDtypeStruct(batch + shape, first.dtype) for shape in shapes]
+        made: list[Any] = jax.ffi.ffi_call(target, results, vmap_method="broadcast_all")(*arrays)
+        return made
+
+    def forward(self, *arrays: Any) -> Rollout:
+        """Where the arms go."""
+        plan, n = self.plan, self.kernel.arm.n
+        shape, some = plan.result((), n), len(self.inputs)
+        place = 3 if self.kernel.parameters else None
+        of = HandledFunction(
+            self.inputs,
+            (len(shape), len(shape)),
+            self.kernel.dtype,
+            (0, 1, 2, place, None, some, some + 1),
+            (plan.steps, plan.record, 1, n, n, *self.rows, 0, 0),
+            (plan.h,),
+        )
+        return Rollout(*self.call(list(arrays), [shape, shape], of, gradient=False))
+
+    def kept(self) -> RolloutPlan:
+        """The plan with states kept on the way: those between are computed again for the gradient."""
+        steps = self.plan.steps
+        if self.plan.record or not steps:
+            return replace(self.plan, record=self.plan.record or 1)
+        divisors = [k for k in range(1, steps + 1) if steps % k == 0]
+        return replace(self.plan, record=min(divisors, key=lambda k: steps // k + 2 * k))
+
+    def backward(self, states: Rollout, rest: tuple[Any, ...], weights: Rollout) -> tuple[Any, ...]:
+        """Gradients of q0, qd0, what drives, and any parameters, from weights on what is left."""
+        plan, n, count = self.plan, self.kernel.arm.n, len(self.kernel.parameters)
+        kept, by_record = self.kept(), bool(plan.record)
+        drive = (plan.steps, n) if self.by_step else (n,)
+        shapes: list[Shape] = [(kept.record, 2 * n), (n,), (n,), drive, *([(count,)] if count else [])]
+        ranks = (2, 2, *self.inputs[2:], *[2 if by_record else 1] * 2)
+        some = len(ranks)
+        p, p_out = (3, some + 4) if count else (None, None)
+        of = HandledFunction(
+            ranks,
+            tuple(map(len, shapes)),
+            self.kernel.dtype,
+            (0, 1, 2, p, some - 2, some - 1, some, some + 1, some + 2, some + 3, p_out),
+            (plan.steps, kept.record, kept.records, *self.rows, int(by_record), int(self.by_step)),
+            (plan.h,),
+        )
+        _, *made = self.call([*states, *rest, *weights], shapes, of, gradient=True)
+        return tuple(made)
+
+
+@cache
+def _rollout(run: JaxRollout) -> Any:
+    """The rollout as a function of JAX with a rule for reverse mode."""
+
+    def begun(*arrays: Any) -> tuple[Rollout, Any]:
+        refuse_sticking(run.kernel.arm, tuple(run.kernel.parameters))
+        states = replace(run, plan=run.kept()).forward(*arrays)
+        result = states if run.plan.record else Rollout(*(x[..., -1, :] for x in states))
+        return result, (states, arrays[2:])
+
+    def ended(left: Any, weights: Rollout) -> tuple[Any, ...]:
+        states, rest = left
+        return run.backward(states, rest, weights)
+
+    made: Any = jax.custom_vjp(partial(JaxRollout.forward, run))
+    made.defvjp(begun, ended)
+    return jax.jit(made)

@@ -1,0 +1,178 @@
+"""`k.torch`: the functions of a kernel on tensors of PyTorch, with derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from forearm.errors import InputError, not_among
+from forearm.frameworks.torch_arguments import (
+    as_parameters,
+    as_results,
+    as_tensors,
+    refuse_derivatives,
+    write,
+)
+from forearm.frameworks.torch_evaluation import Evaluation, Tensor, tensor_kernel
+from forearm.frameworks.torch_operator import evaluate, is_compiling, is_followed
+from forearm.frameworks.torch_rollout import simulate
+from forearm.frameworks.torch_shortcut import Shortcuts
+from forearm.kernels.batch_rollout import Rollout
+from forearm.kernels.kernel import Kernel, check_names
+
+
+class TorchFunctions:
+    """The functions of a kernel on tensors, each by its name; made by `k.torch`.
+
+    Every function takes tensors of the kernel's dtype on one device, (n,) for one state or (..., n) for many,
+    broadcast as NumPy does, all but the first also as numbers. `out` is a tensor for the result, of its shape
+    and dtype, on its device (None: a new one), where no derivatives are asked for; `parameters` are values of
+    those left open, (P,) for all states or (..., P), or some of them by name (None: the arm's own). Autograd,
+    `torch.func` and `torch.compile` see through them, up to derivatives of derivatives.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        from forearm.codegen.functions import FUNCTIONS
+
+        self._kernel, self._shared = kernel, tensor_kernel(kernel)
+        # As attributes, where compilers of Python see them.
+        self.__dict__.update({name: TorchFunction(self, (name,), False) for name in FUNCTIONS})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (self._kernel, "torch")
+
+    def __repr__(self) -> str:
+        return f"<functions on tensors of {self._kernel!r}>"
+
+    def __getattr__(self, name: str) -> TorchFunction:
+        """What is not there; functions are attributes."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        names = [key for key, value in self.__dict__.items() if isinstance(value, TorchFunction)]
+        raise AttributeError(f"k.torch: {not_among(name, [*names, 'fused'])}")
+
+    def fused(self, functions: str | Iterable[str]) -> TorchFunction:
+        """Several functions compiled as one, which gives its results by name."""
+        names = (functions,) if isinstance(functions, str) else tuple(dict.fromkeys(functions))
+        if not names:
+            raise InputError(
+                "fused: expected the names of functions, such as ['inverse_dynamics', 'inertia_matrix']."
+            )
+        check_names(names)
+        return TorchFunction(self, names, True)
+
+    def simulate(
+        self,
+        q0: Tensor,
+        qd0: Tensor,
+        *,
+        steps: int,
+        step: float,
+        method: str = "rk4",
+        torque: Tensor | None = None,
+        voltage: Tensor | None = None,
+        record: int | None = None,
+        parameters: Tensor | Mapping[str, Tensor] | None = None,
+    ) -> Rollout:
+        """Where many arms go, as `k.simulate` says, with gradients of all that is given: in reverse mode, for
+        arms whose joints friction cannot hold, on the CPU.
+
+        Args:
+            q0, qd0: joint coordinates and velocities at the start, (n,) or (..., n).
+            steps: how many steps are made.
+            step: length of a step, s.
+            method: "rk3", "rk4" or "gill".
+            torque, voltage: N m (N), or V: (n,) or (..., n) held, (steps, n) or (..., steps, n) by step.
+            record: steps between states that are kept; None: only the last is.
+            parameters: as in every function.
+        """
+        plan = steps, step, method, record
+        driving = {"torque": torque, "voltage": voltage}
+        return simulate(self._shared, (q0, qd0), plan, driving, parameters)
+
+
+class TorchFunction:
+    """A function of a kernel, or several as one, on tensors: called with its `inputs`, names in their order,
+    it gives its output, a tuple of them, or a dict where it is fused.
+    """
+
+    def __init__(self, functions: TorchFunctions, names: tuple[str, ...], by_name: bool) -> None:
+        self._functions, self._names, self._by_name = functions, names, by_name
+        self._evaluation: Evaluation = functions._shared.evaluation(names)
+        # Known without compiling anything: compilers of Python read plain attributes only.
+        self._slots, self._results = _arguments(functions._kernel, names)
+        self.inputs = tuple(name for name, _ in self._slots)
+        self._shortcuts = Shortcuts(self._evaluation, False)
+        self._shortcuts_out = Shortcuts(self._evaluation, True)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._by_name:
+            return TorchFunctions.fused, (self._functions, self._names)
+        return getattr, (self._functions, self._names[0])
+
+    def __repr__(self) -> str:
+        return f"<{' + '.join(self._names)} on tensors of {self._functions._kernel!r}>"
+
+    @property
+    def outputs(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the results for one state, by name."""
+        return {slot.name: slot.shape for slot in self._evaluation.outputs}
+
+    def __call__(
+        self,
+        *states: Tensor,
+        out: Tensor | Sequence[Tensor] | Mapping[str, Tensor] | None = None,
+        parameters: Tensor | Mapping[str, Tensor] | None = None,
+        **named: Tensor,
+    ) -> Any:
+        """The results, in new tensors or in `out`."""
+        if is_compiling() or parameters is not None or named:
+            return self._ordinary(states, out, parameters, named)
+        shortcuts = self._shortcuts if out is None else self._shortcuts_out
+        for shortcut in shortcuts.kept:
+            made = shortcut.call(states, out)
+            if made is not None:
+                return made
+        made = self._ordinary(states, out, None, named)
+        if not self._by_name:
+            shortcuts.remember(states, out)
+        return made
+
+    def _ordinary(
+        self, states: tuple[Tensor, ...], out: Any, parameters: Any, named: Mapping[str, Tensor]
+    ) -> Any:
+        evaluation, kernel = self._evaluation, self._functions._shared
+        tensors = as_tensors(kernel, self._slots, self._in_order(states, named))
+        if evaluation.is_open or parameters is not None:
+            batch = tensors[0].shape[: tensors[0].ndim - len(self._slots[0][1])]
+            tensors.append(as_parameters(kernel, batch, tensors[0], parameters))
+        if out is None:
+            return self._given_out(evaluate(evaluation, tensors))
+        results = as_results(self._results, out)
+        refuse_derivatives([*tensors, *results], is_followed)
+        write(results, evaluate(evaluation, tensors))
+        return out
+
+    def _in_order(self, states: tuple[Tensor, ...], named: Mapping[str, Tensor]) -> list[Tensor]:
+        given = dict(zip(self.inputs, states, strict=False)) | dict(named)
+        if len(states) + len(named) != len(self.inputs) or not all(name in given for name in self.inputs):
+            got = [*([f"{len(states)} without a name"] if states else []), *named]
+            raise InputError(
+                f"{' + '.join(self._names)}: expected the tensors {', '.join(self.inputs)}, got "
+                f"{', '.join(got) or 'none'}."
+            )
+        return [given[name] for name in self.inputs]
+
+    def _given_out(self, made: Sequence[Tensor]) -> Any:
+        if self._by_name:
+            return dict(zip(self._results, made, strict=True))
+        return made[0] if len(made) == 1 else tuple(made)
+
+
+def _arguments(kernel: Kernel, names: tuple[str, ...]) -> tuple[tuple[tuple[str, Any], ...], tuple[str, ...]]:
+    """Names and shapes of what goes in, names of what comes out."""
+    from forearm.codegen.functions import FUNCTIONS, arguments
+
+    sizes = dict.fromkeys(("N", "10N", "b", "m"), 0) | {"n": kernel.arm.n}  # of inputs only n matters
+    inputs, outputs = arguments([FUNCTIONS[name] for name in names], sizes, slides=False)
+    return tuple((a.name, a.shape) for a in inputs), tuple(a.name for a in outputs.values())

@@ -1,0 +1,157 @@
+"""Calls without a detour: tensors like those of the call before go straight to machine code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch.autograd import forward_ad
+
+from forearm.frameworks.torch_evaluation import Evaluation, Tensor
+from forearm.frameworks.torch_operator import PLAIN, RecordedEvaluation
+
+increment_version = torch.autograd.graph.increment_version
+address_of = torch.Tensor.data_ptr
+MOST_KEPT, MOST_SEEN = 4, 64
+# Without what `apply` does for tensors under transforms, which have no shortcut.
+_function: Any = super(torch.autograd.Function, RecordedEvaluation)
+record = _function.apply
+
+
+class Shortcut:
+    """What to do with tensors of one kind: type, dtype, device, shape, strides, and who looks at them.
+
+    `is_same` compares all of that at once, by the function with which compiled code of PyTorch decides
+    whether it may be used again. `None` from `call` means that the ordinary way must be taken.
+    """
+
+    __slots__ = (
+        "count", "evaluation", "is_like", "is_same", "is_variable", "launch", "reach", "reach_out", "rows",
+        "shape",
+    )  # fmt: skip
+
+    def __init__(self, evaluation: Evaluation, states: Sequence[Tensor], out: Tensor | None) -> None:
+        slot, made, first = evaluation.inputs[0], evaluation.outputs[0], states[0]
+        self.evaluation, self.count = evaluation, len(states)
+        self.is_same = _comparison([*states] if out is None else [*states, out])
+        self.is_variable = torch.is_grad_enabled() and any(t.requires_grad for t in states)
+        self.rows = first.numel() // slot.size
+        self.shape = (*evaluation.batch_of(states), *made.shape)
+        self.is_like = self.shape == tuple(first.shape)
+        self.launch = evaluation.launch_rows(first.device, self.rows)
+        width = first.element_size()
+        self.reach, self.reach_out = self.rows * slot.size * width, self.rows * made.size * width
+
+    def call(self, states: tuple[Tensor, ...], out: Tensor | None) -> Tensor | None:
+        """The result, if these tensors are of the same kind."""
+        if len(states) != self.count or forward_ad._current_level >= 0:
+            return None
+        if out is None:
+            if not self.is_same(*states):
+                return None
+            if self.is_variable:
+                return record(self.evaluation, self.computed, *states)[0]
+            return self.computed(states)[0]
+        if not self.is_same(*states, out):
+            return None
+        addresses = [*map(address_of, states)]
+        at, reach, reach_out = out.data_ptr(), self.reach, self.reach_out
+        for a in addresses:
+            if -reach < a - at < reach_out and not (a == at and self.is_like):
+                return None  # the result lies across an argument
+        addresses.append(at)
+        if 0 in addresses:  # of tensors without memory
+            return None
+        increment_version(out)
+        self.launch(*addresses, self.rows)
+        return out
+
+    def computed(self, states: Sequence[Tensor]) -> Sequence[Tensor]:
+        """The result in a new tensor."""
+        first = states[0]
+        out = torch.empty_like(first) if self.is_like else first.new_empty(self.shape)
+        addresses = [*map(address_of, states), out.data_ptr()]
+        if 0 in addresses:
+            return self.evaluation(states)
+        self.launch(*addresses, self.rows)
+        return (out,)
+
+
+class Shortcuts:
+    """Those of a function, for the kinds of tensors that came last; with `out` or without."""
+
+    def __init__(self, evaluation: Evaluation, with_out: bool) -> None:
+        self.evaluation, self.with_out = evaluation, with_out
+        self.kept: tuple[Shortcut, ...] = ()
+        self._seen: set[Any] = set()
+
+    def remember(self, states: tuple[Tensor, ...], out: Any) -> None:
+        """What comes a second time has a shortcut from then on."""
+        shape = states[0].shape
+        if shape not in self._seen:
+            if len(self._seen) >= MOST_SEEN:
+                self._seen.clear()
+            self._seen.add(shape)
+            return
+        found = shortcut_for(self.evaluation, states, out)
+        given = (*states, out) if self.with_out else states
+        if found is not None and not any(old.is_same(*given) for old in self.kept):
+            self.kept = (found, *self.kept[: MOST_KEPT - 1])
+
+
+def shortcut_for(evaluation: Evaluation, states: Sequence[Tensor], out: Any) -> Shortcut | None:
+    """The one for tensors like these; None where something about them must be seen to each time."""
+    slots, first = evaluation.inputs, states[0]
+    if (
+        TensorGuards is None
+        or first.device.type not in ("cpu", "cuda")
+        or len(evaluation.outputs) > 1
+        or evaluation.is_open
+        or len({slot.shape for slot in slots}) > 1
+        or not all(type(t) in PLAIN for t in states)
+        or not all(t.shape == first.shape and t.is_contiguous() and not t.is_neg() for t in states)
+        or torch._C._len_torch_dispatch_stack()
+        or torch._C._are_functorch_transforms_active()
+        or not 0 < first.numel() // slots[0].size <= evaluation.most_on(first.device)
+        or (out is not None and not _is_plain_result(out, states))
+    ):
+        return None
+    return Shortcut(evaluation, states, out)
+
+
+def _is_plain_result(out: Any, states: Sequence[Tensor]) -> bool:
+    return (
+        type(out) is torch.Tensor
+        and out.is_contiguous()
+        and not out.is_neg()
+        and not out.requires_grad
+        and not out.is_inference()
+        and not (torch.is_grad_enabled() and any(t.requires_grad for t in states))
+    )
+
+
+def _comparison(tensors: Sequence[Tensor]) -> Callable[..., bool]:
+    assert TensorGuards is not None
+    return TensorGuards(*tensors, dynamic_dims_sizes=None, dynamic_dims_strides=None).check  # type: ignore[no-any-return]
+
+
+def _guards() -> Any:
+    """PyTorch's comparison of tensors, where it is there and tells apart what must be told apart."""
+    try:
+        from torch._C._dynamo.guards import TensorGuards as Guards
+
+        like, flat = torch.zeros(2, 3), torch.zeros(6)
+        check = Guards(like, dynamic_dims_sizes=None, dynamic_dims_strides=None).check
+        others = (flat, torch.zeros(3, 3), torch.zeros(3, 2).t(), like.double(), torch._neg_view(like))
+        more = (
+            torch.zeros(2, 3, requires_grad=True),
+            torch.nn.Parameter(like),
+            torch.zeros(2, 3, device="meta"),
+        )
+        return Guards if check(torch.ones(2, 3)) and not any(check(t) for t in (*others, *more)) else None
+    except Exception:
+        return None
+
+
+TensorGuards = _guards()

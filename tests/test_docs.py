@@ -71,6 +71,12 @@ def blocks(language: str) -> list[tuple[str, str]]:
 
 # Examples that need more than the tests do; tests/frameworks runs them.
 FRAMEWORKS = re.compile(r"^(?:import|from) (?:torch|jax|casadi)\b", flags=re.M)
+ON_GPU = re.compile(r'device="cuda')  # tests/kernels/cuda runs these
+
+
+def needs_more(text: str) -> bool:
+    """Whether an example takes a framework or a GPU."""
+    return FRAMEWORKS.search(text) is not None or ON_GPU.search(text) is not None
 
 
 def in_quiet_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,7 +85,7 @@ def in_quiet_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def python_examples() -> list[Any]:
-    cases = [case for case in blocks("python") if not FRAMEWORKS.search(case[1])]
+    cases = [case for case in blocks("python") if not needs_more(case[1])]
     return [case for case in cases if case[0] not in LONG_PYTHON] + long(
         case for case in cases if case[0] in LONG_PYTHON
     )

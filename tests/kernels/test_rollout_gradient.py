@@ -162,10 +162,13 @@ def test_no_steps_give_the_weights_themselves() -> None:
     assert found.drive.tolist() == [0.0]
 
 
-def test_a_gpu_is_refused() -> None:
-    states = (np.zeros((3, 1)),) * 2
-    with pytest.raises(fa.InputError, match=r'computed on the CPU, from arrays there; take k.to\("cpu"\)'):
-        fa.compile(beam()).to("cuda").simulate_gradient(states, ([0.0], [0.0]), steps=4, step=H, record=2)
+def test_kernels_may_share_a_controller() -> None:
+    asked = fa.TracedController(lambda t, q, qd, row: -row * q, np.array([3.0]))
+    told: dict[str, Any] = {"steps": 4, "step": H, "record": 2, "controller": asked}
+    made = [fa.compile(block(), dtype) for dtype in ("float64", "float32")]
+    states = made[0].simulate([0.2], [0.3], **told)
+    double, single = (k.simulate_gradient(states, ([1.0], [0.0]), **told) for k in made)
+    assert np.allclose(double.drive, single.drive, rtol=1e-5)
 
 
 def test_controllers_that_are_not_differentiated_are_refused() -> None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from forearm.codegen.differentiated import reverse_of
 from forearm.codegen.functions import Traced
@@ -29,6 +30,10 @@ COUNTS = ("count", "steps", "every", "period")
 STRIDES = ("q0_row", "qd0_row", "u_row", "u_step", "p_row", "r_row", "r_step")
 
 
+# Of laws, whose graphs get the symbols of weights once: several kernels may be made of one law.
+_reversed: WeakKeyDictionary[Traced, Traced] = WeakKeyDictionary()
+
+
 @dataclass(frozen=True, eq=False)
 class RolloutProgram:
     """What a rollout computes: steps of an arm, and the controller that drives it, if any: `law` makes
@@ -43,8 +48,10 @@ class RolloutProgram:
         """g^T J of the law: `u_weight` in beside what it reads, gradients of that out."""
         assert self.law is not None
         law = self.law
-        read = tuple(a for a in law.inputs if a.name in ("q", "qd", "reference") and a.size)
-        return reverse_of(Traced(law.graph, {"u": law.results["u"]}, read, law.outputs[:1]))
+        if law not in _reversed:
+            read = tuple(a for a in law.inputs if a.name in ("q", "qd", "reference") and a.size)
+            _reversed[law] = reverse_of(Traced(law.graph, {"u": law.results["u"]}, read, law.outputs[:1]))
+        return _reversed[law]
 
     @property
     def parameters(self) -> tuple[str, ...]:

@@ -404,7 +404,7 @@ class Kernel:
         parameters: Parameters | None = None,
     ) -> RolloutGradient:
         """Gradients of what `simulate` was given: of the sum of weights times the states that it left, in
-        reverse mode, without a Jacobian. On the CPU, for arms whose joints friction cannot hold.
+        reverse mode, without a Jacobian. For arms whose joints friction cannot hold.
 
         Args:
             states: q and qd as `simulate` leaves them with this `record`, (records, n) or (B, records, n).
@@ -415,18 +415,20 @@ class Kernel:
                 controller's period.
             threads, parameters: as in every method of `Kernel`.
         """
-        if self.device != CPU:
-            raise InputError(
-                "simulate_gradient: gradients of rollouts are computed on the CPU, from arrays there; take "
-                'k.to("cpu").'
-            )
         with making():
             from forearm.kernels.rollout_arguments import plan_of
-            from forearm.kernels.rollout_gradient import simulate_gradient
+            from forearm.kernels.rollout_gradient import run_on_host, simulate_gradient
 
         plan = plan_of(steps, step, method, record)
         driving = {"torque": torque, "voltage": voltage, "controller": controller}
-        return simulate_gradient(self, states, weights, plan, driving, threads, parameters)
+        if self.device == CPU:
+            on_host = partial(run_on_host, threads=threads)
+            return simulate_gradient(self, states, weights, plan, driving, parameters, on_host)
+        with making():
+            from forearm.kernels.cuda.device_rollout_gradient import gradient_on_device
+
+        call = Call(self.parameters, None, threads, parameters)
+        return gradient_on_device(self, states, weights, plan, driving, call, self._index)
 
     def fused(self, functions: Iterable[str]) -> Fused:
         """Several functions compiled as one, which shares what they share:

@@ -4,8 +4,8 @@ backwards through its steps, without a Jacobian and without all states being kep
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,12 +13,14 @@ from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
-from forearm.kernels.arrays import Array, DType, as_numbers
+from forearm.kernels.arrays import Array, as_numbers
 from forearm.kernels.batch_rollout import RolloutArrays, RolloutOwner, arrays_of, request_of, run_rows
 from forearm.kernels.dispatch import Parameters
-from forearm.kernels.rollout_arguments import RolloutPlan, check_driving
-from forearm.kernels.rollout_request import ROLLOUT_GRADIENT, rollout_of
+from forearm.kernels.rollout_arguments import RolloutPlan, Shape, check_driving
+from forearm.kernels.rollout_request import ROLLOUT_GRADIENT, RolloutRequest, rollout_of
 from forearm.kernels.traced_controller import TracedController, as_controller
+
+SCRATCH = 6  # the place of the scratch memory among the arrays
 
 
 class RolloutGradient(NamedTuple):
@@ -36,56 +38,129 @@ class RolloutGradient(NamedTuple):
     parameters: Array | None
 
 
+@dataclass(frozen=True, eq=False)
+class GradientCall:
+    """A call of the machine code: its arrays, with how many numbers lie between those of two arms (0: all
+    share them), and the whole numbers that it takes beside them. The scratch memory is left to who runs it.
+    """
+
+    request: RolloutRequest
+    plan: RolloutPlan
+    count: int
+    arrays: list[Array]
+    rows: list[int]
+    numbers: list[int]
+
+
 def simulate_gradient(
     owner: RolloutOwner,
     states: tuple[ArrayLike, ArrayLike],
     weights: tuple[ArrayLike, ArrayLike],
     plan: RolloutPlan,
     driving: Mapping[str, Any],
-    threads: int | None,
     parameters: Parameters | None,
+    run: Callable[[GradientCall], None],
 ) -> RolloutGradient:
-    """Gradients of what a rollout was given, as `Kernel.simulate_gradient` says."""
+    """Gradients of what a rollout was given, as `Kernel.simulate_gradient` says; arrays of NumPy, on which
+    `run` computes.
+    """
     arm, dtype, n = owner.arm, np.dtype(owner.dtype), owner.arm.n
-    refuse_sticking(arm, tuple(owner.parameters))
-    what = check_driving(driving)
-    controller = as_controller(driving[what]) if what == "controller" else None
-    if controller is not None:
-        _check_controller(controller, plan)
-    q, qd = _states(states, arm, plan, dtype)
+    what, controller = checked_driving(owner, plan, driving)
+    q, qd = (as_numbers(f"states, {name}", x, dtype) for name, x in zip(("q", "qd"), states, strict=True))
+    check_states(q.shape, qd.shape, arm, plan)
     start = q[..., 0, :], qd[..., 0, :]
     given = arrays_of(owner, start, plan, (what, driving[what]), controller, parameters)
-    by_record, weighted = _weights(weights, q.shape, dtype)
+    weighted = [
+        as_numbers(f"weights, {name}", x, dtype) for name, x in zip(("q", "qd"), weights, strict=True)
+    ]
+    by_record = is_by_record([array.shape for array in weighted], q.shape)
     batch = q.shape[:-2]
-    if given.batch != batch:
-        raise InputError(f"simulate_gradient: expected states of {given.batch} arms, got {q.shape}.")
+    check_batch(given.batch, q.shape)
     request = request_of(owner, plan.method, what, controller, given.drive.shape[-1])
-    function = rollout_of(replace(request, function=ROLLOUT_GRADIENT))
     count, by_step = given.count, given.drive_strides[1] > 0
     # A controller leaves nothing at steps at which it is not asked.
     drive = np.zeros((count, plan.steps if by_step else 1, given.drive.shape[-1]), dtype)
     made = [np.empty((count, k), dtype) for k in (n, n, len(owner.parameters))]
-    scratch = np.empty((count, plan.record, (2 if controller is None else 3) * n), dtype)
-    left = [scratch, *made[:2], drive, made[2]]
-    (u, u_row, u_step), (values, p_row, _), (reference, r_row, r_step) = given.driving
-    arrays = [q, qd, u, values, *weighted, *left]
+    left = [*made[:2], drive, made[2]]
+    (u, u_row, _), (values, p_row, _), (reference, r_row, _) = given.driving
     weighed = (plan.records if by_record else 1) * n
-    rows = [plan.records * n, plan.records * n, u_row, p_row, weighed, weighed]
+    arrays = [q, qd, u, values, *weighted, np.empty(0, dtype), *left]
+    rows = [
+        plan.records * n,
+        plan.records * n,
+        u_row,
+        p_row,
+        weighed,
+        weighed,
+        scratch_row(plan, controller, n),
+    ]
     rows += [array.size // max(count, 1) for array in left]
-    numbers = [plan.steps, plan.record, plan.records, u_row, u_step, p_row, int(by_record), int(by_step)]
     if controller is not None:
         arrays, rows = [*arrays, reference], [*rows, r_row]
-        numbers += [controller.period, r_row, r_step]
-    native = function.part("batch" if count > 1 else "single")
-
-    def called(*pointers_and_count: int) -> None:
-        native.call(*pointers_and_count, *numbers, plan.h)
-
-    strides = [dtype.itemsize * row for row in rows]
-    run_rows(function, replace(native, call=called), arrays, strides, (count, 4 * plan.steps), threads)
+    numbers = whole_numbers(plan, given.drive_strides, p_row, by_record, controller)
+    run(GradientCall(replace(request, function=ROLLOUT_GRADIENT), plan, count, arrays, rows, numbers))
     q0, qd0 = (array.reshape(*batch, n) for array in made[:2])
     by_parameters = made[2].sum(axis=0) if given.parameters.ndim == 1 else made[2]
     return RolloutGradient(q0, qd0, _summed(drive, given), by_parameters if owner.parameters else None)
+
+
+def run_on_host(call: GradientCall, threads: int | None) -> None:
+    """The machine code of the CPU, shared by threads."""
+    function, arrays, plan = rollout_of(call.request), [*call.arrays], call.plan
+    arrays[SCRATCH] = np.empty(call.count * call.rows[SCRATCH], call.request.dtype)
+    native = function.part("batch" if call.count > 1 else "single")
+
+    def called(*pointers_and_count: int) -> None:
+        native.call(*pointers_and_count, *call.numbers, plan.h)
+
+    strides = [arrays[0].itemsize * row for row in call.rows]
+    run_rows(function, replace(native, call=called), arrays, strides, (call.count, 4 * plan.steps), threads)
+
+
+def scratch_row(plan: RolloutPlan, controller: TracedController | None, n: int) -> int:
+    """Numbers of scratch memory of one arm: states between two records, and what a controller answered."""
+    return plan.record * (2 if controller is None else 3) * n
+
+
+def whole_numbers(
+    plan: RolloutPlan,
+    strides: tuple[int, int],
+    parameter_row: int,
+    by_record: bool,
+    controller: TracedController | None,
+) -> list[int]:
+    """What the machine code is told beside arrays, in its order, the count and the length of a step left out;
+    `strides` are those of what drives the arms.
+    """
+    of_inputs = strides if controller is None else (0, 0)
+    made = [
+        plan.steps,
+        plan.record,
+        plan.records,
+        *of_inputs,
+        parameter_row,
+        int(by_record),
+        int(strides[1] > 0),
+    ]
+    return made if controller is None else [*made, controller.period, *strides]
+
+
+def checked_driving(
+    owner: RolloutOwner, plan: RolloutPlan, driving: Mapping[str, Any]
+) -> tuple[str, TracedController | None]:
+    """What drives the arms, and the controller if that is one; what has no gradient is refused."""
+    refuse_sticking(owner.arm, tuple(owner.parameters))
+    what = check_driving(driving)
+    controller = as_controller(driving[what]) if what == "controller" else None
+    if controller is not None:
+        _check_controller(controller, plan)
+    return what, controller
+
+
+def check_batch(batch: Shape, states: Shape) -> None:
+    """Raise unless there are states for all arms."""
+    if batch != states[:-2]:
+        raise InputError(f"simulate_gradient: expected states of {batch} arms, got {states}.")
 
 
 def _check_controller(controller: TracedController, plan: RolloutPlan) -> None:
@@ -109,31 +184,27 @@ def _summed(slopes: Array, given: RolloutArrays) -> Array:
     return made
 
 
-def _states(states: tuple[ArrayLike, ArrayLike], arm: Arm, plan: RolloutPlan, dtype: DType) -> list[Array]:
+def check_states(q: Shape, qd: Shape, arm: Arm, plan: RolloutPlan) -> None:
+    """Raise unless states have the shape in which they are kept."""
     shape = (plan.records, arm.n)
-    made = [as_numbers(f"states, {name}", x, dtype) for name, x in zip(("q", "qd"), states, strict=True)]
-    for array in made:
-        if array.ndim not in (2, 3) or array.shape[-2:] != shape or array.shape != made[0].shape:
+    for got in (q, qd):
+        if len(got) not in (2, 3) or got[-2:] != shape or got != q:
             raise InputError(
                 f"simulate_gradient, states: expected q and qd as simulate leaves them with "
-                f"record={plan.record}, {shape} or (B, {plan.records}, {arm.n}), got {array.shape}."
+                f"record={plan.record}, {shape} or (B, {plan.records}, {arm.n}), got {got}."
             )
-    return made
 
 
-def _weights(
-    weights: tuple[ArrayLike, ArrayLike], states: tuple[int, ...], dtype: DType
-) -> tuple[bool, list[Array]]:
-    """Whether there are weights for every record, and the weights."""
-    made = [as_numbers(f"weights, {name}", x, dtype) for name, x in zip(("q", "qd"), weights, strict=True)]
+def is_by_record(weights: Sequence[Shape], states: Shape) -> bool:
+    """Whether there are weights for every record, by their shapes."""
     last = (*states[:-2], states[-1])
-    shapes = {array.shape for array in made}
+    shapes = set(weights)
     if shapes != {states} and shapes != {last}:
         raise InputError(
             f"simulate_gradient, weights: expected a pair of arrays {last} for the states at the end, or "
-            f"{states} for those that were kept, got {' and '.join(str(a.shape) for a in made)}."
+            f"{states} for those that were kept, got {' and '.join(map(str, weights))}."
         )
-    return shapes == {states}, made
+    return shapes == {states}
 
 
 def refuse_sticking(arm: Arm, parameters: tuple[str, ...]) -> None:

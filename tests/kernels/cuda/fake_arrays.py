@@ -141,6 +141,11 @@ class FakeTorch(FakeArrays):
                 source = value.view if isinstance(value, Tensor) else value
                 fake.later(self.where, lambda: self.view.__setitem__(where, source))
 
+            def sum(self, axis: int) -> Any:
+                total = Tensor(fake.new(np.zeros(self.view.sum(axis).shape, self.view.dtype), self.where), 0)
+                fake.later(self.where, lambda: np.copyto(total.view, self.view.sum(axis)))
+                return total
+
             def to(self, where: Any) -> Any:
                 return Tensor(fake.new(self.view, where.index), where.index)
 
@@ -183,6 +188,7 @@ class FakeCupy(FakeArrays):
                 self.data = types.SimpleNamespace(ptr=memory.ptr, mem=memory, device_id=where)
 
             shape = property(lambda self: self.view.shape)
+            ndim = property(lambda self: self.view.ndim)
             dtype = property(lambda self: self.view.dtype)
             size = property(lambda self: self.view.size)
             flags = property(lambda self: types.SimpleNamespace(c_contiguous=self.view.flags.c_contiguous))
@@ -190,6 +196,15 @@ class FakeCupy(FakeArrays):
             def __setitem__(self, where: Any, value: Any) -> None:
                 source = value.view if isinstance(value, ndarray) else value
                 fake.later(self.data.device_id, lambda: self.view.__setitem__(where, source))
+
+            def reshape(self, *shape: Any) -> Any:
+                return ndarray(self.view.reshape(*shape), self.data.device_id)
+
+            def sum(self, axis: int) -> Any:
+                where = inside[-1]
+                total = ndarray(fake.new(np.zeros(self.view.sum(axis).shape, self.view.dtype), where), where)
+                fake.later(where, lambda: np.copyto(total.view, self.view.sum(axis)))
+                return total
 
         class Device:
             def __init__(self, index: int) -> None:
@@ -263,6 +278,11 @@ class FakeJax(FakeArrays):
 
             def devices(self) -> set[Any]:
                 return {DeviceName(self.platform, self.where)}
+
+            def sum(self, axis: int) -> Any:
+                made = fake.new(np.zeros(self.view.sum(axis).shape, self.view.dtype), self.where)
+                fake.later(0, lambda: np.copyto(made, self.view.sum(axis)))
+                return ArrayImpl(made, self.where)
 
             def block_until_ready(self) -> Any:
                 fake.library._drain(0x77)

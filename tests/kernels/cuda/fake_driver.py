@@ -76,7 +76,7 @@ class FakeLibrary:
         self.devices, self.version, self.memory, self.is_lazy = devices, version, memory, is_lazy
         self.attributes = {**attributes, 75: capability[0], 76: capability[1]}
         self.kernels: dict[str, FakeKernel] = {}
-        self.arities: dict[str, int] = {}
+        self.arities, self.pointers = dict[str, int](), dict[str, int]()
         self.fail: dict[str, int] = {}
         self.calls: list[str] = []
         self.launches: list[tuple[str, tuple[int, ...], int, int]] = []
@@ -305,18 +305,18 @@ class FakeLibrary:
         self.launches.append((name, tuple(addresses), states, stream or 0))
 
         def launched() -> None:
-            for address in addresses:
-                if self.block_at(address) is None:
+            for address in addresses[: self.pointers.get(name)]:
+                if self.block_at(address) is None and (address or name not in self.pointers):
                     self.faults.append(f"{name} reads at {address:#x}, which is no memory of the device")
                     return
             act(addresses, states)
 
         return self._later(stream, launched)
 
-    def define(self, name: str, arity: int, act: FakeKernel) -> None:
-        """A kernel, and how many addresses it takes."""
-        self.kernels[name] = act
-        self.arities[name] = arity
+    def define(self, name: str, arity: int, act: FakeKernel, pointers: int | None = None) -> None:
+        """A kernel, how many arguments it takes, and how many are addresses or 0 (None: all, none is 0)."""
+        self.kernels[name], self.arities[name] = act, arity
+        self.pointers |= {} if pointers is None else {name: pointers}
 
     def _cuMemGetInfo_v2(self, free: int, total: int) -> None:
         device = self.device_of(self.stack[-1])

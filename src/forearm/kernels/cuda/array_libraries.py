@@ -136,6 +136,10 @@ class TorchArrays:
         """Copy one tensor into another."""
         to.value.copy_(source.value)
 
+    def summed(self, array: DeviceArray, stream: int) -> Any:
+        """Over the first axis."""
+        return array.value.sum(axis=0)
+
 
 class CupyArrays:
     """CuPy's arrays."""
@@ -214,6 +218,11 @@ class CupyArrays:
         """Copy one array into another."""
         with self.cupy.cuda.Device(to.device):
             to.value[...] = source.value
+
+    def summed(self, array: DeviceArray, stream: int) -> Any:
+        """Over the first axis."""
+        with self.cupy.cuda.Device(array.device):
+            return array.value.sum(axis=0)
 
 
 class JaxArrays:
@@ -298,6 +307,10 @@ class JaxArrays:
     def assign(self, to: DeviceArray, source: DeviceArray, stream: int) -> None:
         """Never asked for: arrays cannot be written to."""
         raise InputError("out: arrays of JAX cannot be written to; leave it out.")
+
+    def summed(self, array: DeviceArray, stream: int) -> Any:
+        """Over the first axis."""
+        return array.value.sum(axis=0)
 
 
 def _is_in_rows(value: Any) -> bool:

@@ -80,6 +80,9 @@ class ArrayLibrary(Protocol):
     def assign(self, to: DeviceArray, source: DeviceArray, stream: int) -> None:
         """Copy one array into another of the same shape."""
 
+    def summed(self, array: DeviceArray, stream: int) -> Any:
+        """The sum over the first axis of an array that is ready on the stream, in the library's own order."""
+
 
 def where(array: DeviceArray) -> str:
     """In messages: who made an array, and where it lies."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.errors import InputError
-from forearm.kernels.arrays import apart, copied, results_for
+from forearm.kernels.arrays import DType, apart, as_numbers, copied, results_for
 from forearm.kernels.batch_rollout import Rollout, RolloutOwner, arrays_of, pair_of, request_of
 from forearm.kernels.cuda.array_libraries import library_of
 from forearm.kernels.cuda.device_arrays import DeviceArray, check_device, check_numbers, is_across
@@ -33,7 +33,7 @@ from forearm.kernels.rollout_arguments import (
     state_stride,
     strides_of,
 )
-from forearm.kernels.rollout_request import RolloutRequest
+from forearm.kernels.rollout_request import ROLLOUT, RolloutRequest
 from forearm.kernels.traced_controller import TracedController, as_controller
 
 THREADS = 64  # in a block, by measurement on an H200
@@ -77,48 +77,22 @@ class _DeviceRun:
 
     def beside(self, states: tuple[Any, Any], drive: Any, call: Call) -> Rollout:
         """Arrays on a device; the results lie beside them."""
-        owner, plan, n, dtype, first = self.owner, self.plan, self.n, self.dtype, "q0"
+        owner, plan, n, dtype = self.owner, self.plan, self.n, self.dtype
         with ExitStack() as lent:
-            if library_of(states[0]) is None:
-                raise InputError(
-                    f"q0: expected an array on a device, as others are, got {type(states[0]).__name__} in "
-                    "the host's memory."
-                )
-            lead = seen_as(lent, first, states[0], library_of(states[0]), 0)
-            stream = lead.library.stream(lead.device) if lead.stream is None else lead.stream
-
-            def taken(name: str, value: Any) -> DeviceArray:
-                library = library_of(value)
-                if library is None:
-                    host = np.ascontiguousarray(value, dtype)
-                    host = np.full(n, host) if host.ndim == 0 else host
-                    return owned(lent, name, lead.library.sent(host, lead.device, stream), stream)
-                array = seen_as(lent, name, value, library, stream)
-                check_numbers(name, array, dtype)
-                check_device(name, array, first, lead)
-                return ready(lent, name, array, array.shape, dtype.name, lead, stream)
-
-            q0, qd0 = taken("q0", states[0]), taken("qd0", states[1])
-            u = taken(self.what, np.zeros(n) if drive is None else drive)
+            near = LeadingArray(lent, "q0", states[0], dtype, n)
+            lead, stream = near.lead, near.stream
+            q0, qd0 = near.taken("q0", states[0]), near.taken("qd0", states[1])
+            u = near.taken(self.what, np.zeros(n) if drive is None else drive)
             batch = batch_of(
-                owner.arm, {"q0": q0.shape, "qd0": qd0.shape}, [(self.what, u.shape, 3), *_rows(call)]
+                owner.arm,
+                {"q0": q0.shape, "qd0": qd0.shape},
+                [(self.what, u.shape, 3), *parameter_rows(call)],
             )
             batch = batch or driven_batch(u.shape, plan.steps)
-            arrays = [q0, qd0, u]
-            if owner.parameters:
-                made = device_values(call.parameters, owner.parameters, batch, dtype, first, lead, stream)
-                arrays.append(owned(lent, "parameters", made, stream))
-            else:
-                refuse(call.parameters)
-                arrays.append(u._replace(shape=(0,)))
+            arrays = [q0, qd0, u, near.parameters(owner, call, batch, u)]
             shape = plan.result(batch, n)
-            asked = results_beside(lent, call.out, [shape] * 2, dtype, first, lead, stream)
-            results = [
-                owned(lent, "out", lead.library.empty(shape, dtype.name, lead.device, stream), stream)
-                if any(is_across(a, b) for b in arrays)
-                else a
-                for a in asked
-            ]
+            asked = results_beside(lent, call.out, [shape] * 2, dtype, "q0", lead, stream)
+            results = [near.empty(shape) if any(is_across(a, b) for b in arrays) else a for a in asked]
             used = [*arrays, *results, *asked]
             with in_order(used, lead.device, stream):
                 self.launched(batch, arrays, results, lead.device, stream)
@@ -173,13 +147,69 @@ class _DeviceRun:
             drives, period = (0, parameters.address, u.address), self.controller.period
             strides = 0, 0, strides[2], row, step
         numbers = plan.steps, plan.record, period, state_stride(q0.shape), state_stride(qd0.shape), *strides
-        code = "<f4x" if self.dtype.itemsize == 4 else "<d"
-        (h,) = struct.unpack("<Q", struct.pack(code, plan.h))
         places = q0.address, qd0.address, *drives, *(a.address for a in results)
-        loaded_rollout(request, index).call(stream, (*places, *numbers, h), batch[0] if batch else 1)
+        loaded_rollout(request, index).call(
+            stream, (*places, *numbers, bits_of(plan.h, self.dtype)), batch[0] if batch else 1
+        )
 
 
-def _rows(call: Call) -> list[tuple[str, Shape, int]]:
+class LeadingArray:
+    """The first array of a call, beside which everything lies: on its device, on its stream, until `lent` is
+    closed.
+    """
+
+    def __init__(self, lent: ExitStack, name: str, value: Any, dtype: DType, n: int) -> None:
+        library = library_of(value)
+        if library is None:
+            raise InputError(
+                f"{name}: expected an array on a device, as others are, got {type(value).__name__} in "
+                "the host's memory."
+            )
+        self.lent, self.name, self.dtype, self.n = lent, name, dtype, n
+        self.lead = seen_as(lent, name, value, library, 0)
+        self.stream = library.stream(self.lead.device) if self.lead.stream is None else self.lead.stream
+
+    def taken(self, name: str, value: Any) -> DeviceArray:
+        """An array where it is, row by row in memory; a number is that of each joint."""
+        library, lead = library_of(value), self.lead
+        if library is None:
+            host = as_numbers(name, value, self.dtype)
+            host = np.full(self.n, host) if host.ndim == 0 else host
+            return owned(self.lent, name, lead.library.sent(host, lead.device, self.stream), self.stream)
+        array = seen_as(self.lent, name, value, library, self.stream)
+        check_numbers(name, array, self.dtype)
+        check_device(name, array, self.name, lead)
+        return ready(self.lent, name, array, array.shape, self.dtype.name, lead, self.stream)
+
+    def parameters(self, owner: RolloutOwner, call: Call, batch: Shape, nothing: DeviceArray) -> DeviceArray:
+        """Values of the open ones; without any an address that is not read, that of `nothing`."""
+        if not owner.parameters:
+            refuse(call.parameters)
+            return nothing._replace(shape=(0,))
+        given, own = call.parameters, owner.parameters
+        made = device_values(given, own, batch, self.dtype, self.name, self.lead, self.stream)
+        return owned(self.lent, "parameters", made, self.stream)
+
+    def empty(self, shape: Shape) -> DeviceArray:
+        """A new array."""
+        lead = self.lead
+        made = lead.library.empty(shape, self.dtype.name, lead.device, self.stream)
+        return owned(self.lent, "out", made, self.stream)
+
+    def zeros(self, shape: Shape) -> DeviceArray:
+        """A new array of zeros."""
+        lead = self.lead
+        made = lead.library.filled(0.0, shape, self.dtype.name, lead.device, self.stream)
+        return owned(self.lent, "out", made, self.stream)
+
+
+def bits_of(h: float, dtype: DType) -> int:
+    """A number as the eight bytes that a launch passes on."""
+    (bits,) = struct.unpack("<Q", struct.pack("<f4x" if dtype.itemsize == 4 else "<d", h))
+    return int(bits)
+
+
+def parameter_rows(call: Call) -> list[tuple[str, Shape, int]]:
     """Of open parameters that may differ from arm to arm."""
     given = call.parameters
     if isinstance(given, Mapping):
@@ -199,18 +229,22 @@ def loaded_rollout(request: RolloutRequest, index: int) -> LoadedKernel:
         from forearm.kernels.batch_rollout_ir import rollout_arguments, rollout_kernel_text
         from forearm.kernels.cuda.ptx import assembly
         from forearm.kernels.cuda.text import DEVICE_TARGETS, device_module
+        from forearm.kernels.rollout_gradient_ir import gradient_arguments, gradient_kernel_text
 
-        target = DEVICE_TARGETS[request.dtype]
+        target, program = DEVICE_TARGETS[request.dtype], request.program()
+        if request.function == ROLLOUT:
+            arguments, write = rollout_arguments(target), rollout_kernel_text
+        else:
+            arguments, write = gradient_arguments(program, target), gradient_kernel_text
         about = {
             "arm": request.arm.name,
             "functions": [request.function],
             "dtype": request.dtype,
             "part": "cuda",
-            "arguments": len(rollout_arguments(target)) - 1,
+            "arguments": len(arguments) - 1,
             "threads": THREADS,
             "shared": 0,
         }
-        text = rollout_kernel_text(ENTRY, request.program(), target, THREADS)
-        return about, assembly(device_module([text], target))
+        return about, assembly(device_module([write(ENTRY, program, target, THREADS)], target))
 
     return kept_or_assembled((request.key, "cuda"), make, driver().device(index))[1]

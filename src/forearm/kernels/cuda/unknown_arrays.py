@@ -123,6 +123,18 @@ class ProtocolArrays:
         size = prod(to.shape) * np.dtype(to.dtype).itemsize
         driver().device(to.device).copy(to.address, source.address, size, stream)
 
+    def summed(self, array: DeviceArray, stream: int) -> Any:
+        """Over the first axis, by NumPy: nothing here sums on a device."""
+        rows, device = np.empty(array.shape, array.dtype), driver().device(array.device)
+        device.copy_out(rows.ctypes.data, array.address, rows.nbytes, stream)
+        device.synchronize_stream(stream)
+        total = np.ascontiguousarray(rows.sum(axis=0))
+        made = self.make(total.shape, array.dtype, array.device, stream)
+        place = _by_interface(self, "sum", made, stream).address
+        device.copy_in(place, total.ctypes.data, total.nbytes, stream)
+        device.synchronize_stream(stream)  # the values may go now
+        return made
+
 
 def _by_interface(library: ArrayLibrary, name: str, value: Any, stream: int) -> DeviceArray:
     """By `__cuda_array_interface__`, versions 2 and 3."""

@@ -129,7 +129,7 @@ def test_orders_by_groups_are_valid_and_the_better_is_taken() -> None:
     for seed in range(60):
         graph, results, _, _ = random_results(seed)
         made = as_made(graph, results)
-        entries = [e for e in np.asarray(results, dtype=object).flat]
+        entries = list(np.asarray(results, dtype=object).flat)
         chosen = grouped_order(graph, [entries[1::2], entries[::2]])
         late = _delayed(graph, made)
         for places in (late, chosen):

@@ -240,9 +240,7 @@ class Tracing:
         return self._done("inertia matrix", M)
 
     def forward_with(self, M: Array) -> list[Scalar]:
-        """Accelerations of the freedoms from an inertia matrix that is there; not where friction depends on
-        the load.
-        """
+        """Accelerations from an inertia matrix that is there, where friction does not depend on the load."""
         bias = self.inverse(self.qd, None)
         right = np.array([t - b for t, b in zip(self.tau, bias, strict=True)], dtype=object)
         return self.solved_backwards(M, right)

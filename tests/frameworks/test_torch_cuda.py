@@ -138,8 +138,16 @@ def test_rollouts(k: fa.Kernel) -> None:
     wanted: Any = rigid.torch.simulate(q, qd, steps=20, step=0.01)
     made: Any = rigid.torch.simulate(q.cuda(), qd.cuda(), steps=20, step=0.01)
     assert all(torch.equal(one.cpu(), other) for one, other in zip(made, wanted, strict=True))
-    with pytest.raises(fa.InputError, match="gradients of rollouts are computed on the CPU"):
-        rigid.torch.simulate(*variables(q.cuda(), qd.cuda()), steps=20, step=0.01).q.sum().backward()
+    torque = torch.linspace(-1.0, 1.0, 2, dtype=q.dtype)
+    slopes = []
+    for given in ((q, qd, torque), (q.cuda(), qd.cuda(), torque.cuda())):
+        *start, drive = variables(*given)
+        end: Any = rigid.torch.simulate(*start, steps=20, step=0.01, torque=drive)
+        (end.q.square().sum() + end.qd.sum()).backward()
+        slopes.append([t.grad for t in (*start, drive)])
+    for here, there in zip(*slopes, strict=True):
+        assert there.is_cuda
+        assert torch.allclose(there.cpu(), here, rtol=1e-12, atol=1e-12)
 
 
 def measured() -> None:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from math import isqrt
 from typing import Any
 
-import numpy as np
 import torch
 
 from forearm.errors import InputError
@@ -105,26 +104,20 @@ class RolloutEvaluation(Evaluation):
         self, device: Any, flat: Sequence[Tensor], given: Mapping[str, Any], parameters: Tensor | None
     ) -> list[Tensor]:
         """From the start once more: states are kept at every so many steps, as little as can be."""
-        if device.type != "cpu":
-            raise InputError(
-                "k.torch.simulate: gradients of rollouts are computed on the CPU; give tensors there, or "
-                "write the steps with k.torch.forward_dynamics."
-            )
-        kernel = self.kernel.on(device)
+        kernel: Any = self.kernel.on(device)
         record = self.plan.record or max(1, isqrt(self.plan.steps))
-        arrays = {k: v.contiguous().numpy() if isinstance(v, torch.Tensor) else v for k, v in given.items()}
+
+        def ready(tensor: Tensor) -> Any:
+            return tensor.contiguous().numpy() if device.type == "cpu" else tensor.contiguous()
+
         # One row for each arm, so that each has a gradient of its own.
-        rows = len(flat[0])
-        arrays[self.what] = np.ascontiguousarray(
-            np.broadcast_to(arrays[self.what], (rows, *given[self.what].shape[1:]))
-        )
-        values = None if parameters is None else parameters.expand(rows, -1).contiguous().numpy()
-        q0, qd0, _, *rest = (t.contiguous().numpy() for t in flat)
-        states = kernel.simulate(q0, qd0, **arrays, record=record, parameters=values)
-        made = kernel.simulate_gradient(
-            (states.q, states.qd), tuple(rest[:2]), **arrays, record=record, parameters=values
-        )
-        return [torch.from_numpy(x) for x in made if x is not None]
+        rows, drive = len(flat[0]), given[self.what]
+        told = {**given, self.what: ready(drive.expand(rows, *drive.shape[1:])), "record": record}
+        told["parameters"] = None if parameters is None else ready(parameters.expand(rows, -1))
+        q0, qd0, q_weight, qd_weight = (ready(flat[k]) for k in (0, 1, 3, 4))
+        states = kernel.simulate(q0, qd0, **told)
+        made = kernel.simulate_gradient((states.q, states.qd), (q_weight, qd_weight), **told)
+        return [torch.from_numpy(x) if device.type == "cpu" else x for x in made if x is not None]
 
 
 def rollout_of(kernel: TensorKernel, name: str, derived: tuple[str, ...] = ()) -> Evaluation:

@@ -174,12 +174,14 @@ def compute(
     values: dict[int, Any],
     order: Sequence[int] | None = None,
     absorbed: dict[int, int] | None = None,
+    kept: Callable[[int, Any], Any] | None = None,
 ) -> None:
     """What the results need and is not there yet, operands first;
     angles, with their sines and cosines, before the rest.
 
     Operations go in an order if one is given. Where results are only a part of all, `absorbed` says what
-    `absorbed_products` of all of them does, so that bits do not depend on what is computed first.
+    `absorbed_products` of all of them does, so that bits do not depend on what is computed first. `kept` may
+    put a value into memory, and gives it back as it is to be found from then on.
     """
     needed = [place for place in graph.needed(results) if place not in values]
     if order is not None:
@@ -240,6 +242,8 @@ def compute(
                 values[place] = written(body, region, [values[operand] for operand in operands])
             elif kind == PICK:
                 values[place] = values[a][graph.picks[place]]
+            if kept is not None and place in values:
+                values[place] = kept(place, values[place])
 
     write(early)
     pairs.update(zip(angles, sines_and_cosines(body, [at(place) for place in angles]), strict=True))

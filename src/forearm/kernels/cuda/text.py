@@ -13,6 +13,7 @@ from typing import Any
 
 from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
+from forearm.kernels.cuda.pressure import Cell, kept_values
 from forearm.kernels.ir import (
     absorbed_products,
     compute,
@@ -25,7 +26,7 @@ from forearm.kernels.ir import (
 )
 from forearm.kernels.llvm import IRFunction, Value, device_parts, joined
 from forearm.kernels.transpose import load_columns
-from forearm.kernels.vectors import Body, Target
+from forearm.kernels.vectors import Body, InMemory, Target
 from forearm.symbols.graph import expressions
 
 DEVICE_TARGETS = {
@@ -35,6 +36,8 @@ DEVICE_TARGETS = {
 
 
 AT_ONCE = 12  # numbers that a thread moves together
+# Values that a thread has registers for, by measurement on an H200: others wait in shared memory.
+MOST_ALIVE = {"float": 240, "double": 100}
 
 
 @dataclass(frozen=True)
@@ -206,13 +209,28 @@ class _Kernel:
         if order is not None:
             places = {place: k for k, place in enumerate(order)}
             results.sort(key=lambda r: max((places.get(x.node, -1) for x in expressions([r[2]])), default=-1))
-        for start in range(0, len(results), AT_ONCE):
-            some = results[start : start + AT_ONCE]
-            compute(body, graph, [e for _, _, e in some], values, order, self.absorbed)
+        groups = [results[k : k + AT_ONCE] for k in range(0, len(results), AT_ONCE)]
+        cells: dict[int, Cell] = {}
+        if self.launch.is_staged and order is not None:
+            most = MOST_ALIVE[self.target.scalar]
+            cells = kept_values(graph, groups, order, self.absorbed, most)
+
+        def kept(place: int, value: Any) -> Any:
+            if place not in cells:
+                return value
+            name, k = cells[place]
+            self._store(name, k, body.ready(value))
+            return InMemory(f"%at.{name}", k)
+
+        for some in groups:
+            compute(body, graph, [e for _, _, e in some], values, order, self.absorbed, kept)
             for name, k, e in some:
-                made = body.op("fadd", result(body, e, values), unknown)
-                place = self.f.at(f"%at.{name}", k, self.target.scalar)
-                self.f.store(Value(made, self.target.vector), place, align=self.target.size)
+                self._store(name, k, body.op("fadd", result(body, e, values), unknown))
+
+    def _store(self, name: str, k: int, value: str) -> None:
+        """An entry of the thread's row."""
+        place = self.f.at(f"%at.{name}", k, self.target.scalar)
+        self.f.store(Value(value, self.target.vector), place, align=self.target.size)
 
     def _states(self) -> tuple[dict[int, Any], str]:
         """The state's numbers, and what is computed of open parameters alone: by itself, as on a CPU."""

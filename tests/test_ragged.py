@@ -30,6 +30,7 @@ ROOMS = (fa, fa.kinematics, fa.dynamics, fa.drives, fa.trajectories, fa.simulati
 GIVEN: dict[str, Any] = {
     "arm": ARM, "q": q, "qd": qd, "qdd": x, "tau": x, "T": T, "R": R, "W": R, "V": T, "Wd": R, "w": p,
     "velocity": p, "acceleration": p, "values": p, "rates": p, "form": "rpy", "near": q, "poses": T[None],
+    "law": "pd", "step": 1e-3,
     "q0": q, "qd0": qd, "q1": x, "qd1": qd, "limits": LIMITS, "duration": 0.01, "voltage": x, "postures": q,
     "position": p, "orientation": p, "points": np.stack([q, x]), "velocities": None, "to": p, "speed": 0.1,
     "size": 1.0, "stiffness": np.ones(ARM.n), "bandwidth": 10.0, "period": 1e-3, "still": q > 9.0,

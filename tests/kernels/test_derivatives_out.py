@@ -76,7 +76,7 @@ def test_other_arrays_are_refused(out: Any, text: str) -> None:
 
 @pytest.mark.slow
 def test_long_arms_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("forearm.kernels.kernel.LONGEST_TRACED", 2)
+    monkeypatch.setattr("forearm.kernels.compile_request.LONGEST_TRACED", 2)
     kernel = fa.compile(fa.load("chain3"))
     states = given(2)
     for function in FUNCTIONS:

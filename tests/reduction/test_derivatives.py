@@ -5,6 +5,7 @@ mechanics, and the operations that they take.
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,28 @@ def found(chain: Chain, state: Any, choices: DerivativeChoices | None = None) ->
     """(d tau / d q, d tau / d qd, M) over the freedoms, in plain numbers."""
     q, qd, qdd = (chain.model.rates(x.tolist()) for x in state)
     return [chain.model.gathered_matrix(m) for m in derivatives(chain, q, qd, qdd, choices)]
+
+
+LOADED = {
+    "gears": fa.load(Path(__file__).parent.parent / "data" / "geared.toml"),
+    "drives": random_arm(6, 3),
+    "puma560": fa.load("puma560"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LOADED)
+def test_friction_is_in_them_whatever_it_depends_on(name: str) -> None:
+    arm = LOADED[name]
+    kernel, (q, qd, qdd) = fa.compile(arm), random_state(arm, 4)
+    made = kernel.inverse_dynamics_derivatives(q, qd, qdd)
+    expected = [
+        slopes(lambda x: dynamics.inverse(arm, x, rows(qd), rows(qdd)), q),
+        slopes(lambda x: dynamics.inverse(arm, rows(q), x, rows(qdd)), qd),
+        slopes(lambda x: dynamics.inverse(arm, rows(q), rows(qd), x), qdd),
+    ]
+    for matrix, slope in zip(made, expected, strict=True):
+        assert_close(matrix, slope, 1e-6)
 
 
 @pytest.mark.slow

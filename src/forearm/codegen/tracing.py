@@ -251,10 +251,10 @@ class Tracing:
         return self._done("inverse of the inertia matrix", inverse)
 
     def inverse_derivatives(self, qdd: Vector) -> tuple[Array, Array, Array]:
-        """(d tau / d q, d tau / d qd, M), drives included; where torques depend on what bearings carry, and
-        wherever it takes less, by differentiating the graph.
+        """(d tau / d q, d tau / d qd, M), drives included; where friction depends on the load, and wherever
+        it takes less, by differentiating the graph.
         """
-        if needs_reactions(self.arm):
+        if depends_on_load(self.arm):
             return self._differentiated(qdd)
         q, rates, accelerations = (self.rates(x) for x in (self.q, self.qd, qdd))
         made = derivatives(self.chain, q, rates, accelerations, self.choices, self.note)

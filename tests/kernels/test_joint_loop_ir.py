@@ -18,6 +18,7 @@ from kernels.compiling import compiled
 import forearm as fa
 from forearm.drives.joint import rotor_inertia
 from forearm.kernels import compile_request
+from forearm.kernels.joint_carry import can_carry
 from forearm.kernels.joint_loop import LOOPS, Looped
 from forearm.kernels.joint_loop_ir import MOST, MOST_ALONE, lanes_for, loop_text, memory
 from forearm.kernels.kernel import Kernel
@@ -43,9 +44,16 @@ ARMS = {name: simple_drives(arm) for name, arm in (SMALL | LONG).items()}
 class Loop:
     """One function in loop form, compiled beside the package's own way to it."""
 
-    def __init__(self, arm: fa.Arm, function: str, dtype: str = "float64", lanes: int | None = None) -> None:
+    def __init__(
+        self,
+        arm: fa.Arm,
+        function: str,
+        dtype: str = "float64",
+        lanes: int | None = None,
+        is_gpu: bool = False,
+    ) -> None:
         self.looped, self.dtype = LOOPS[function](arm), np.dtype(dtype)
-        target = host(dtype, lanes)
+        target = replace(host(dtype, lanes), is_gpu=is_gpu)
         self.lanes = lanes_for(self.looped, target)
         self.call = compiled(
             loop_text("loop", self.looped, target), "loop", len(self.looped.inputs) + 1, target
@@ -121,6 +129,30 @@ def test_every_function_is_the_reference(name: str, function: str) -> None:
     room = MOST // memory(wide.looped, host("float64"))
     assert wide.lanes == 2 ** int(np.log2(min(lanes, arm.n, room)))
     assert np.array_equal(wide(given), one), "a state has the same bits in a lane as alone"
+
+
+CHAINS = {
+    "turning and sliding": simple_drives(with_kinds(random_arm(61, 5), "RPRRP")),
+    "one": simple_drives(random_arm(62, 1)),
+    "tree": simple_drives(random_arm(63, 4, tree=True)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.sweep
+def test_a_gpu_that_carries_from_joint_to_joint_has_the_same_bits(
+    name: str, function: str, dtype: str
+) -> None:
+    arm = CHAINS[name]
+    given = states(arm, 3, seed=8)
+    given[0][1, 0] = np.nan
+    found, want = (Loop(arm, function, dtype, 1, is_gpu)(given) for is_gpu in (True, False))
+    np.testing.assert_array_equal(found.view(f"i{found.itemsize}")[::2], want.view(f"i{want.itemsize}")[::2])
+    assert np.isnan(found[1]).all()
+    assert can_carry(LOOPS[function](arm)) is (name != "tree" and function != "inertia_matrix")
 
 
 def test_the_arms_have_everything_in_them() -> None:

@@ -13,10 +13,12 @@ from dataclasses import replace
 
 from forearm.errors import ModelError
 from forearm.kernels.ir import BYTES_AT_ONCE, compute, result
+from forearm.kernels.joint_carry import can_carry, carried_names, constants_of, remembered
 from forearm.kernels.joint_loop import Looped, Pass, Step, Walk
 from forearm.kernels.llvm import IRFunction, Value, constants
 from forearm.kernels.transpose import load_square, store_square
 from forearm.kernels.vectors import Body, Target
+from forearm.symbols import Expr
 
 # bytes of memory for a block: fewer lanes are used where joints are so many that it would be more
 MOST = 1 << 19
@@ -111,11 +113,18 @@ class Block:
         self.tables, self.looped, self.target, self.slots = tables, looped, target, slots(looped)
         self.f = IRFunction(name, dict.fromkeys([*looped.inputs, looped.output], "ptr"), internal=True)
         self.body = Body(target, f=self.f)
+        # A GPU's thread has registers for what goes from joint to joint of a chain, and little memory.
+        self.carries = target.is_gpu and can_carry(looped)
+        if self.carries:
+            self.fixed = constants_of(looped)
+            kept = remembered(looped) - set(self.fixed)
+            self.slots = {name: k for k, name in enumerate(sorted(kept))}
 
     def text(self) -> str:
         """All of it."""
         looped, body, lanes, n = self.looped, self.body, self.target.lanes, self.looped.n
-        sizes = {f"in.{a}": n * lanes + BYTES_AT_ONCE for a in (*looped.inputs, "c", "s")}
+        alone = ("c", "s") if self.target.is_gpu else (*looped.inputs, "c", "s")
+        sizes = {f"in.{a}": n * lanes + BYTES_AT_ONCE for a in alone}
         sizes |= {"rows": (n + 1) * len(self.slots) * lanes, "walk": 6 * lanes}
         sizes |= {"out": looped.given * lanes} if lanes > 1 else {}
         for what, size in sizes.items():
@@ -127,7 +136,7 @@ class Block:
         unknown = self._unknown()
         self._angles()
         for k, one in enumerate(looped.passes):
-            self._pass(f"pass{k}", one, unknown)
+            (self._carried_pass if self.carries else self._pass)(f"pass{k}", one, unknown)
         if looped.walk is not None:
             self._walk(looped.walk, unknown)
         if lanes > 1:
@@ -145,6 +154,10 @@ class Block:
     def _inputs(self) -> None:
         """Rows to columns; one state alone is copied, with zeros behind it."""
         f, body, lanes, n, scalar = self.f, self.body, self.target.lanes, self.looped.n, self.target.scalar
+        if self.target.is_gpu:
+            for a in self.looped.inputs:
+                f.at(f"%{a}", 0, scalar, name=f"in.{a}")
+            return
         if lanes == 1:
             for a in self.looped.inputs:
                 f.call("copied", f"%in.{a}", f"%{a}", n, n + BYTES_AT_ONCE)
@@ -170,9 +183,9 @@ class Block:
     def _angles(self) -> None:
         """Cosine and sine of every joint's angle; for one state several joints side by side."""
         f, t = self.f, self.target
-        lanes = t.lanes if t.lanes > 1 else BYTES_AT_ONCE // t.size
+        lanes = t.lanes if t.lanes > 1 or t.is_gpu else BYTES_AT_ONCE // t.size
         body = self.body.widened(lanes)
-        with f.loop(0, self.looped.n, 1 if t.lanes > 1 else lanes) as i:
+        with f.loop(0, self.looped.n, 1 if t.lanes > 1 else lanes) as i:  # of a GPU's thread, one
             at = f.op("mul", i, t.lanes)
             q, c, s = (f.at(f"%in.{a}", at, t.scalar) for a in "qcs")
             there = f.at(f"@{self.tables}_offsets", i, t.scalar)
@@ -186,14 +199,38 @@ class Block:
         with self.f.loop(*((0, n, 1) if one.outwards else (n - 1, -1, -1)), name) as i:
             self._joint(i, one.steps, lambda value: self._give(i, value, unknown))
 
+    def _carried_pass(self, name: str, one: Pass, unknown: str) -> None:
+        """The same for a chain, with what a joint hands to the next in registers."""
+        f, n, names = self.f, self.looped.n, carried_names(one)
+        first, last, step = (0, n, 1) if one.outwards else (n - 1, -1, -1)
+        # What is added to nothing stays as it is, to the last bit.
+        starts = [self.looped.base.get(x, -0.0) if one.outwards else -0.0 for x in names]
+        vectors = [Value(self.body.constant(x), self.target.vector) for x in starts]
+        with f.repeat(first, *vectors, name=name) as turn:
+            i, *now = turn.now
+            handed = dict(zip(names, now, strict=True))
+            made = self._joint(
+                i, one.steps, lambda value: self._give(i, value, unknown), handed, one.outwards
+            )
+            after = f.op("add", i, step)
+            where = f.compared("slt" if one.outwards else "sgt", after, last)
+            turn.again(after, *(made[x] for x in names), where=where)
+
     def _give(self, place: Value, value: str, unknown: str) -> None:
         """An entry of the result."""
         t, out = self.target, "out" if self.target.lanes > 1 else self.looped.output
         pointer = self.f.at(f"%{out}", place, t.scalar, t.lanes)
         self.body.store(pointer, 0, self.body.op("fadd", value, unknown), t.lanes)
 
-    def _joint(self, i: Value, steps: dict[bool, Step], give_out: Callable[[str], None]) -> None:
-        """The step of a joint, by its kind."""
+    def _joint(
+        self,
+        i: Value,
+        steps: dict[bool, Step],
+        give_out: Callable[[str], None],
+        handed: dict[str, Value] | None = None,
+        outwards: bool = True,
+    ) -> dict[str, Value]:
+        """The step of a joint, by its kind; what the one before handed to it, and what it hands on."""
         f, t = self.f, self.target
         parent = f.load("i64", f.at(f"@{self.tables}_parents", i, "i64"))
         own = f.op("add", i, 1)
@@ -205,13 +242,27 @@ class Block:
         end = f.label()
         if len(steps) > 1:
             with f.unless(f.load("i1", f.at(f"@{self.tables}_turning", i, "i1"))):
-                self._write(rows, steps[False], give_out)
+                slid = self._write(rows, steps, False, give_out, handed, outwards)
                 f.go(end)
-        self._write(rows, steps[max(steps)], give_out)
+        made = self._write(rows, steps, max(steps), give_out, handed, outwards)
         f.begin(end)
+        if len(steps) > 1:
+            made = {x: f.phi(end, slid[x], made[x]) for x in made}
+        return made
 
-    def _write(self, rows: dict[str, Value], step: Step, give_out: Callable[[str], None]) -> None:
-        """A step: what it reads, computes and keeps."""
+    def _write(
+        self,
+        rows: dict[str, Value],
+        steps: dict[bool, Step],
+        turns: bool,
+        give_out: Callable[[str], None],
+        handed: dict[str, Value] | None,
+        outwards: bool,
+    ) -> dict[str, Value]:
+        """A step: what it reads, computes, keeps and hands on."""
+        step = steps[turns]
+        if handed is not None:
+            return self._handed(rows, step, turns, give_out, handed, outwards)
         body, lanes = self.body, self.target.lanes
         values = {place: body.splat(rows["table"], column) for place, column in step.columns.items()}
         for place in step.graph.needed(step.results):
@@ -234,6 +285,60 @@ class Block:
                 pointer, place = self._kept(rows, name)
                 before = body.load(pointer, place, lanes)
                 body.store(pointer, place, body.op("fadd", before, value), lanes)
+        return {}
+
+    def _handed(
+        self,
+        rows: dict[str, Value],
+        step: Step,
+        turns: bool,
+        give_out: Callable[[str], None],
+        handed: dict[str, Value],
+        outwards: bool,
+    ) -> dict[str, Value]:
+        """A step of a chain: outwards, what is the parent's was handed on; inwards, what is the joint's own
+        is what it kept, and what its child adds.
+        """
+        body, graph = self.body, step.graph
+        values = {place: body.splat(rows["table"], column) for place, column in step.columns.items()}
+        for place in graph.needed(step.results):
+            if place in values or place in graph.values:
+                continue
+            if graph.offline[place]:
+                values[place] = ""  # nothing but the table was made of it
+            elif place in graph.leaves:
+                where, _, what = graph.leaves[place].partition(".")
+                if what in handed and where == ("up" if outwards else "own"):
+                    values[place] = handed[what]
+                    if outwards:
+                        continue
+                    values[place] = body.op("fadd", self._own(rows, what, turns), handed[what])
+                elif where == "own":
+                    values[place] = self._own(rows, what, turns)
+                else:
+                    values[place] = body.load(*self._kept(rows, graph.leaves[place]), 1)
+        compute(body, graph, step.results, values)
+        on: dict[str, Value] = {x: Value(body.constant(-0.0), self.target.vector) for x in handed}
+        for name, e in step.results.items():
+            where, _, what = name.partition(".")
+            if where == "out":
+                give_out(result(body, e, values))
+            elif where == ("own" if outwards else "up") and what in handed and (outwards or not _is_zero(e)):
+                on[what] = Value(result(body, e, values), self.target.vector)
+            if where == "own" and what in self.slots:
+                body.store(*self._kept(rows, name), result(body, e, values), 1)
+        return on
+
+    def _own(self, rows: dict[str, Value], what: str, turns: bool) -> str:
+        """What a joint kept, or what its row of the table says."""
+        body = self.body
+        if what not in self.fixed:
+            return body.load(*self._kept(rows, f"own.{what}"), 1)
+        step, e = self.fixed[what][turns]
+        if not isinstance(e, Expr):
+            return body.constant(float(e))
+        value = body.splat(rows["table"], step.columns[e.node])
+        return body.negated(value) if e.negative else value
 
     def _kept(self, rows: dict[str, Value], name: str) -> tuple[str, int]:
         """Where a value lies: the memory, and the place in it."""

@@ -267,19 +267,15 @@ class Traced:
 
 
 def column_groups(traced: Traced) -> list[list[Any]]:
-    """Results in the order in which few values are alive at once, for `symbols.ordering.grouped_order`.
-
-    Square matrices as they come from the derivatives: by joints from the last to the first, of each matrix
-    what joins that joint to those before it, first d tau / d q and M at last. Others as they are.
+    """Results in groups that share most, for `symbols.ordering.grouped_order`: the columns of all matrices
+    together, the last first, then vectors.
     """
-    tables = [traced.results[a.name] for a in traced.outputs]
-    if any(table.ndim != 2 or table.shape != tables[0].shape[::-1] for table in tables):
-        return [list(table.flat) for table in tables]
-    groups: list[list[Any]] = []
-    for j in range(len(tables[0]) - 1, -1, -1):
-        groups += [list(table[: j + 1, j]) for table in tables]
-        groups[-1] += [entry for table in tables for entry in table[j, :j]]
-    return groups
+    groups: dict[int, list[Any]] = {}
+    for a in traced.outputs:
+        width = a.shape[-1] if len(a.shape) > 1 else 0
+        for k, e in enumerate(traced.results[a.name].flat):
+            groups.setdefault(k % width if width else -1, []).append(e)
+    return [groups[column] for column in sorted(groups, reverse=True)]
 
 
 def trace(tracing: Tracing, functions: Sequence[Function]) -> Traced:

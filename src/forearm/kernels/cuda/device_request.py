@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from forearm.codegen.functions import Traced
+from forearm.codegen.functions import column_groups
 from forearm.codegen.program import Argument
 from forearm.kernels.compile_request import is_composed, is_long, traced_of, written
 from forearm.kernels.compiled import CompileRequest, TracedRequest
@@ -42,23 +42,13 @@ def made(
         few = sum(vars(counts).values()) < MOST_ORDERED
         places = None
         if few and any(len(a.shape) > 1 for a in traced.outputs):
-            places = grouped_order(traced.graph, columns_of(traced))
+            places = grouped_order(traced.graph, column_groups(traced))
         elif few:
             places = order(traced.graph, traced.results)
         launch = launch_for(traced.outputs, target.size, places)
         texts = [kernel_text(ENTRY, traced, target, launch, parameters, each)]
         inputs, outputs = (*traced.inputs, *offline), traced.outputs
     return about(request, inputs, outputs, counts, launch, each), assembly(device_module(texts, target))
-
-
-def columns_of(traced: Traced) -> list[list[Any]]:
-    """The results in groups that share most: the columns of all matrices, the last first, then vectors."""
-    groups: dict[int, list[Any]] = {}
-    for a in traced.outputs:
-        width = a.shape[-1] if len(a.shape) > 1 else 0
-        for k, e in enumerate(traced.results[a.name].flat):
-            groups.setdefault(k % width if width else -1, []).append(e)
-    return [groups[column] for column in sorted(groups, reverse=True)]
 
 
 def launch_for(outputs: Sequence[Argument], size: int, places: Sequence[int] | None) -> Launch:

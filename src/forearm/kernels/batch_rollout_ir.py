@@ -5,7 +5,7 @@ them; nothing is kept in memory but what an arm is given and leaves.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -104,13 +104,27 @@ def rollout_kernel_text(name: str, program: RolloutProgram, target: Target, thre
     """The same function as a kernel of a GPU, one thread per row in blocks of so many threads; the count of
     rows is its last argument.
     """
-    given = rollout_arguments(target)
-    given["count"] = given.pop("count")
+    return rows_kernel_text(
+        name,
+        rollout_arguments(target),
+        threads,
+        lambda f, given, at: RolloutRows(program, Body(target, f=f), given).write(at),
+    )
+
+
+def rows_kernel_text(
+    name: str,
+    arguments: Mapping[str, str],
+    threads: int,
+    write: Callable[[IRFunction, dict[str, Value], Value], None],
+) -> str:
+    """A kernel of a GPU in which each thread writes the code of one row; `count` is its last argument."""
+    given = {key: kind for key, kind in arguments.items() if key != "count"} | {"count": "i64"}
     f = IRFunction(name, given, on_device=True)
     named = dict(zip(given, f.arguments, strict=True))
     at = f.op("add", f.op("mul", f.block(), threads), f.thread())
     with f.unless(f.compared("sge", at, named["count"])):
-        RolloutRows(program, Body(target, f=f), named).write(at)
+        write(f, named, at)
     f.ret()
     return f.text()
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from forearm.codegen.differentiated import GRADIENT, PARAMETERS
-from forearm.kernels.batch_rollout_ir import RolloutProgram, RolloutRows, farthest
+from forearm.kernels.batch_rollout_ir import RolloutProgram, RolloutRows, farthest, rows_kernel_text
 from forearm.kernels.ir import compute, leaves_of, module_text, result, unknown_of
 from forearm.kernels.llvm import IRFunction, Value
 from forearm.kernels.rollout_request import ROLLOUT_GRADIENT
@@ -57,15 +57,12 @@ def gradient_kernel_text(name: str, program: RolloutProgram, target: Target, thr
     """The same function as a kernel of a GPU, one thread per row in blocks of so many threads; the count of
     rows is its last argument.
     """
-    given = gradient_arguments(program, target)
-    given["count"] = given.pop("count")
-    f = IRFunction(name, given, on_device=True)
-    named = dict(zip(given, f.arguments, strict=True))
-    at = f.op("add", f.op("mul", f.block(), threads), f.thread())
-    with f.unless(f.compared("sge", at, named["count"])):
-        GradientRows(program, Body(target, f=f), named).write(at)
-    f.ret()
-    return f.text()
+    return rows_kernel_text(
+        name,
+        gradient_arguments(program, target),
+        threads,
+        lambda f, given, at: GradientRows(program, Body(target, f=f), given).write(at),
+    )
 
 
 def scratch_size(program: RolloutProgram) -> int:

@@ -124,3 +124,33 @@ def test_every_device_has_its_own() -> None:
         made = jax.jit(kernel.jax.inverse_dynamics)(*(jax.device_put(x, device) for x in given))
         assert made.devices() == {device}
         assert np.array_equal(made, expected)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_rollouts_have_the_bits_of_the_cpu(dtype: str) -> None:
+    kernel = fa.compile(fa.load("puma560"), dtype=dtype)  # with friction that can hold its joints
+    q, qd, tau = (x.astype(dtype) for x in states(3, 33, 6))
+    options: dict[str, Any] = {"steps": 20, "step": 1e-3, "torque": tau, "record": 5}
+    made = jax.jit(lambda q, qd: kernel.jax.simulate(q, qd, **options))(q, qd)
+    for one, other in zip(made, kernel.simulate(q, qd, **options), strict=True):
+        assert one.devices() == {devices()[0]}
+        assert np.array_equal(one, other)
+
+
+def test_gradients_of_rollouts() -> None:
+    arm = random_arm(3, 3, drives=False)
+    kernel = fa.compile(arm, parameters=[f"{arm.links[-1].name}.mass"])
+    q, qd, tau = states(3, 4, 3)
+    values = np.array(list(kernel.parameters.values()))
+
+    def reached(q: Any, qd: Any, tau: Any, values: Any) -> Any:
+        made = kernel.jax.simulate(q, qd, steps=12, step=2e-3, torque=tau, parameters=values)
+        return (made.q**2).sum() + made.qd.sum()
+
+    slopes = jax.grad(reached, argnums=(0, 1, 2, 3))(q, qd, tau, values)
+    with jax.default_device(jax.devices("cpu")[0]):
+        expected = jax.grad(reached, argnums=(0, 1, 2, 3))(q, qd, tau, values)
+    for one, other in zip(slopes, expected, strict=True):
+        assert one.devices() == {devices()[0]}
+        np.testing.assert_allclose(one, other, rtol=1e-10)
+    check_grads(reached, (q, qd, tau, values), order=1, modes=["rev"], rtol=1e-6, atol=1e-6)

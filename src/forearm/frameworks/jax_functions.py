@@ -79,8 +79,8 @@ class JaxFunctions:
         record: int | None = None,
         parameters: Any = None,
     ) -> Rollout:
-        """Where many arms go, as `Kernel.simulate` takes them there, on CPUs; with a gradient in reverse mode
-        where friction cannot hold a joint.
+        """Where many arms go, as `Kernel.simulate` takes them there; with a gradient in reverse mode where
+        friction cannot hold a joint.
 
         Args:
             q0, qd0: joint coordinates and velocities at the start, (..., n).

@@ -31,7 +31,7 @@ from forearm.kernels.native import object_code
 
 if TYPE_CHECKING:
     from forearm.kernels.kernel import Kernel
-    from forearm.kernels.rollout_request import CompiledRollout
+    from forearm.kernels.rollout_request import CompiledRollout, RolloutRequest
 
 # What is looked up in the header: the version, and where functions are.
 VERSION, NEEDED = ("MAJOR", "MINOR"), ("Error_Create", "Stream_Get", "DeviceOrdinal_Get")
@@ -72,11 +72,36 @@ def rollout_target(function: CompiledRollout, part: str, of: HandledFunction) ->
     return _registered_name(request.function, made_of, request.cpu, "cpu", handler)
 
 
-def cuda_target(kernel: Kernel, functions: Sequence[str], derived: tuple[str, ...], each: bool) -> str:
-    """The same on NVIDIA's GPUs: the function is loaded on all that JAX sees."""
+def cuda_rollout_target(request: RolloutRequest, of: HandledFunction) -> str:
+    """The same on NVIDIA's GPUs."""
+
+    def handler() -> tuple[Loaded, object]:
+        from forearm.kernels.cuda.device_rollout import loaded_rollout
+        from forearm.kernels.cuda.driver import driver
+
+        offered, version = interface()
+        launches = {index: loaded_rollout(request, index) for index in devices_of_jax()}
+        memory = handler_in_memory("cuda", of, offered)
+        fill(memory, version, driver().address("cuLaunchKernel"), launches)
+        return memory, launches
+
+    made_of = (request.key, "cuda", of)
+    return _registered_name(f"{request.function}_cuda", made_of, request.cpu, "cuda", handler)
+
+
+def devices_of_jax() -> list[int]:
+    """The numbers of NVIDIA's GPUs that JAX sees; none where it was installed without them."""
     import jax
 
-    devices = [device.local_hardware_id for device in jax.local_devices(backend="cuda")]
+    try:
+        return [device.local_hardware_id for device in jax.local_devices(backend="cuda")]
+    except RuntimeError:
+        return []
+
+
+def cuda_target(kernel: Kernel, functions: Sequence[str], derived: tuple[str, ...], each: bool) -> str:
+    """The same on NVIDIA's GPUs: the function is loaded on all that JAX sees."""
+    devices = devices_of_jax()
     function: Any = kernel.to(f"cuda:{devices[0]}").compiled(*functions, derived=derived)
 
     def handler() -> tuple[Loaded, object]:

@@ -64,8 +64,7 @@ def cpu_text(handled: HandledFunction, offered: OfferedFunctions) -> str:
         arrays: list[Operand] = [frame.data(buffer) for buffer in frame.buffers]
         if handled.arrays:
             arrays = [None if k is None else arrays[k] for k in handled.arrays]
-        scalar = {"float32": "float", "float64": "double"}[handled.dtype]
-        real = [Value(number(x, scalar), scalar) for x in handled.real]
+        real = [Value(number(x, frame.scalar), frame.scalar) for x in handled.real]
         frame.f.call(frame.entry("ptr", "function"), *arrays, count, *handled.whole, *real)
 
     return _handler(handled, offered, 0, run)
@@ -73,7 +72,7 @@ def cpu_text(handled: HandledFunction, offered: OfferedFunctions) -> str:
 
 def cuda_text(handled: HandledFunction, offered: OfferedFunctions) -> str:
     """The same, which launches the function of the stream's device; `function` of the table is
-    cuLaunchKernel. Nothing else happens, so that launches may be captured in a graph.
+    cuLaunchKernel. The count comes last. Nothing else happens, so that launches may be captured in a graph.
     """
 
     def run(frame: _Frame, count: Value) -> None:
@@ -90,12 +89,17 @@ def cuda_text(handled: HandledFunction, offered: OfferedFunctions) -> str:
         with f.when(f.compared("eq", function, None)):
             frame.fail("failed", INTERNAL)
         # Each argument by the address of where it stands: XLA's own field for an array.
-        arguments = f.space("ptr", len(frame.buffers) + 1)
-        for k, buffer in enumerate(frame.buffers):
-            f.store(f.at(buffer, BUFFER_DATA, "i8"), f.at(arguments, k, "ptr"))
-        states = f.space("i64", 1)
-        f.store(count, states)
-        f.store(states, f.at(arguments, len(frame.buffers), "ptr"))
+        chosen = handled.arrays or range(len(frame.buffers))
+        arguments = f.space("ptr", len(chosen) + len(handled.whole) + len(handled.real) + 1)
+        places: list[Value] = []
+        for j in chosen:
+            places.append(frame.kept("i64", 0) if j is None else f.at(frame.buffers[j], BUFFER_DATA, "i8"))
+        places += [frame.kept("i64", x) for x in handled.whole]
+        places += [
+            frame.kept(frame.scalar, Value(number(x, frame.scalar), frame.scalar)) for x in handled.real
+        ]
+        for k, place in enumerate([*places, frame.kept("i64", count)]):
+            f.store(place, f.at(arguments, k, "ptr"))
         blocks = f.op("sdiv", f.op("sub", f.op("add", count, threads), 1), threads)
         one = Value("1", "i32")
         with f.when(f.compared("sgt", count, 0)):
@@ -131,6 +135,13 @@ class _Frame:
         self.f = IRFunction(HANDLER, {"frame": "ptr"}, "ptr")
         self.frame = self.f.arguments[0]
         self.buffers: list[Value] = []
+        self.scalar = {"float32": "float", "float64": "double"}[handled.dtype]
+
+    def kept(self, kind: str, value: Operand) -> Value:
+        """Where a number stands."""
+        place = self.f.space(kind, 1)
+        self.f.store(value, place)
+        return place
 
     def field(self, kind: str, pointer: Value, offset: int) -> Value:
         """A field of a structure."""

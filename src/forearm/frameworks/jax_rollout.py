@@ -14,7 +14,7 @@ import numpy as np
 
 from forearm.errors import InputError
 from forearm.frameworks.jax_arguments import as_number, parameter_values
-from forearm.frameworks.jax_handler import rollout_target
+from forearm.frameworks.jax_handler import cuda_rollout_target, devices_of_jax, rollout_target
 from forearm.frameworks.jax_handler_ir import HandledFunction
 from forearm.kernels.batch_rollout import Rollout, request_of
 from forearm.kernels.dispatch import refuse
@@ -115,10 +115,22 @@ class JaxRollout:
         request = request_of(self.kernel.to("cpu"), self.plan.method, self.what, None, self.kernel.arm.n)
         if gradient:
             request = replace(request, function=ROLLOUT_GRADIENT)
-        target = rollout_target(rollout_of(request), "single" if prod(batch) == 1 else "batch", of)
         results = [jax.ShapeDtypeStruct(batch + shape, first.dtype) for shape in shapes]
-        made: list[Any] = jax.ffi.ffi_call(target, results, vmap_method="broadcast_all")(*arrays)
-        return made
+
+        def on_cpu(*given: Any) -> Any:
+            target = rollout_target(rollout_of(request), "single" if prod(batch) == 1 else "batch", of)
+            return jax.ffi.ffi_call(target, results, vmap_method="broadcast_all")(*given)
+
+        def on_cuda(*given: Any) -> Any:
+            target = cuda_rollout_target(request, of)
+            return jax.ffi.ffi_call(target, results, vmap_method="broadcast_all")(*given)
+
+        made: list[Any] = (
+            jax.lax.platform_dependent(*arrays, cpu=on_cpu, cuda=on_cuda)
+            if devices_of_jax()
+            else on_cpu(*arrays)
+        )
+        return list(made)
 
     def forward(self, *arrays: Any) -> Rollout:
         """Where the arms go."""

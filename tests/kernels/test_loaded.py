@@ -197,7 +197,7 @@ def slopes(function: Any, x: Array) -> Array:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["one", "chain", "bad gears", "tree"])
-@pytest.mark.sweep(first=2)
+@pytest.mark.sweep(first=1)
 def test_slopes_of_torques(name: str) -> None:
     """Away from corners: rows whose differences with another step agree."""
     arm, (q, qd, qdd) = ARMS[name], states(name, 9, 5)

@@ -21,7 +21,7 @@ LINE = fa.trajectories.bang_bang(q, qd, x, qd, LIMITS)
 DH = [[0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1]]
 KERNEL = fa.compile(ARM)
 OPEN = fa.compile(ARM, parameters=["link6.mass"])
-LONG = fa.compile(fa.load("chain12"))
+LONG = fa.compile(fa.load("chain41"))
 MANY = np.tile(q.astype(np.float32), ((1 << 16) + 1, 1))  # converted piece by piece
 ROOMS = (fa, fa.kinematics, fa.dynamics, fa.drives, fa.trajectories, fa.simulation, fa.control)
 # What is given for the arguments that are needed, by name, and where a function takes another.
@@ -71,7 +71,7 @@ METHODS: list[tuple[str, Callable[..., Any], dict[str, Any]]] = [
     ("Kernel.jacobian", KERNEL.jacobian, {"q": q}),
     ("Kernel.inverse_kinematics", KERNEL.inverse_kinematics, {"T": T}),
     ("Kernel.inverse_dynamics_derivatives", KERNEL.inverse_dynamics_derivatives, STATES),
-    ("Kernel, long", LONG.inverse_dynamics_derivatives, {k: np.ones(12) for k in STATES}),
+    ("Kernel, long", LONG.inverse_dynamics_derivatives, {k: np.ones(41) for k in STATES}),
     ("Kernel, piecewise", KERNEL.inverse_dynamics, {"q": MANY, "qd": MANY, "qdd": MANY}),
     ("Kernel, open", lambda **a: OPEN.gravity(q, **a), {"parameters": np.ones(1)}),
     ("Kernel, by name", lambda mass: OPEN.gravity(q, parameters={"link6.mass": mass}), {"mass": 1.0}),

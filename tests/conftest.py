@@ -13,6 +13,7 @@ from collections.abc import Generator
 
 import hypothesis
 import pytest
+from _pytest.runner import runtestprotocol
 from sweeps import mark_sweeps
 
 
@@ -46,6 +47,17 @@ def pytest_collection() -> Generator[None, object, object]:
 @pytest.hookimpl(tryfirst=True)  # before cases are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_sweeps(items)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return None
+    # One message for each of thousands of tests, and not five: it began, was set up, passed, ...
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    return True
 
 
 def pytest_collection_finish() -> None:

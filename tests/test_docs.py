@@ -47,6 +47,8 @@ OTHERS = {
 # Examples that take seconds: what they call has tests of its own, and make test-long runs them.
 LONG_PYTHON = {
     "checks.md-1",
+    "control.md-4",
+    "motions.md-2",
     "payload.md-1",
     "payload.md-2",
     "simulation.md-5",

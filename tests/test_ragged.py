@@ -21,10 +21,8 @@ LINE = fa.trajectories.bang_bang(q, qd, x, qd, LIMITS)
 DH = [[0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1]]
 KERNEL = fa.compile(ARM)
 OPEN = fa.compile(ARM, parameters=["link6.mass"])
-FUSED = KERNEL.fused(["inverse_dynamics", "jacobian"])
-LONG = fa.compile(fa.load("chain12"))
+LONG = fa.compile(fa.load("chain41"))
 MANY = np.tile(q.astype(np.float32), ((1 << 16) + 1, 1))  # converted piece by piece
-RUN = fa.simulate(ARM, q, qd, 0.01, torque=x)
 ROOMS = (fa, fa.kinematics, fa.dynamics, fa.drives, fa.trajectories, fa.simulation, fa.control)
 # What is given for the arguments that are needed, by name, and where a function takes another.
 GIVEN: dict[str, Any] = {
@@ -34,7 +32,7 @@ GIVEN: dict[str, Any] = {
     "q0": q, "qd0": qd, "q1": x, "qd1": qd, "limits": LIMITS, "duration": 0.01, "voltage": x, "postures": q,
     "position": p, "orientation": p, "points": np.stack([q, x]), "velocities": None, "to": p, "speed": 0.1,
     "size": 1.0, "stiffness": np.ones(ARM.n), "bandwidth": 10.0, "period": 1e-3, "still": q > 9.0,
-    "name": "silver-w", "motion": LINE, "controller": fa.control.PD(ARM), "table": DH,
+    "name": "silver-w", "motion": LINE, "table": DH,
     "convention": "modified", "waypoints": (fa.Waypoint(q=q), fa.Waypoint(q=x)), "function": "bias",
     "family": lambda *_: LINE, "request": np.stack([q, x]),
 }  # fmt: skip
@@ -73,12 +71,12 @@ METHODS: list[tuple[str, Callable[..., Any], dict[str, Any]]] = [
     ("Kernel.jacobian", KERNEL.jacobian, {"q": q}),
     ("Kernel.inverse_kinematics", KERNEL.inverse_kinematics, {"T": T}),
     ("Kernel.inverse_dynamics_derivatives", KERNEL.inverse_dynamics_derivatives, STATES),
-    ("Kernel, long", LONG.inverse_dynamics_derivatives, {k: np.ones(12) for k in STATES}),
+    ("Kernel, long", LONG.inverse_dynamics_derivatives, {k: np.ones(41) for k in STATES}),
     ("Kernel, piecewise", KERNEL.inverse_dynamics, {"q": MANY, "qd": MANY, "qdd": MANY}),
     ("Kernel, open", lambda **a: OPEN.gravity(q, **a), {"parameters": np.ones(1)}),
     ("Kernel, by name", lambda mass: OPEN.gravity(q, parameters={"link6.mass": mass}), {"mass": 1.0}),
-    ("Fused", lambda **a: FUSED(*a.values()), STATES),
-    ("Simulation.at", RUN.at, {"t": 0.0}),
+    ("Fused", lambda **a: KERNEL.fused(["inverse_dynamics", "jacobian"])(*a.values()), STATES),
+    ("Simulation.at", lambda t: fa.simulate(ARM, q, qd, 0.01, torque=x).at(t), {"t": 0.0}),
     ("Switching.at", LINE.at, {"t": 0.0}),
     ("Schedule.constant", fa.Schedule.constant, {"values": x}),
     ("DAC.out", fa.DAC().out, {"voltage": x}),
@@ -99,6 +97,8 @@ CASES += [
 def test_rows_of_unequal_length_are_refused_by_name(
     where: str, function: Callable[..., Any], given: dict[str, Any], key: str
 ) -> None:
+    if "controller" in given:
+        given = given | {"controller": fa.control.PD(ARM)}
     with pytest.raises(fa.InputError) as caught:
         function(**given, **{key: [RAGGED] if where == "control.procedure, values" else RAGGED})
     assert key in str(caught.value) or NAMED.get(key, key) in str(caught.value), where

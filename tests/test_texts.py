@@ -52,7 +52,7 @@ def noisy(names: list[str], seed: str = "0") -> tuple[dict[str, dict[str, str]],
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arm", [*NOISY[2:], *long(NOISY[:2])])
+@pytest.mark.parametrize("arm", [*NOISY[3:], *long(NOISY[:3])])
 def test_noise_in_the_last_bit_changes_no_text(arm: str) -> None:
     made, sites = noisy([arm])
     assert made[arm].keys() == recorded()[arm].keys(), HINT

@@ -139,7 +139,7 @@ def test_letters_beyond_ascii_come_through_as_escapes(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [("--help",), ("--version",), *((name, *LINES[name]) for name in QUICK)])
-@pytest.mark.sweep(first=4)
+@pytest.mark.sweep(first=3)
 def test_a_reader_that_has_gone_is_no_error(words: tuple[str, ...], tmp_path: Path) -> None:
     read, write = os.pipe()
     os.close(read)
@@ -151,7 +151,7 @@ def test_a_reader_that_has_gone_is_no_error(words: tuple[str, ...], tmp_path: Pa
 @pytest.mark.slow
 @pytest.mark.skipif(not FULL.exists(), reason="no /dev/full here")
 @pytest.mark.parametrize("words", [("--help",), *((name, *LINES[name]) for name in QUICK)])
-@pytest.mark.sweep(first=4)
+@pytest.mark.sweep(first=2)
 def test_a_full_disk_is_said(words: tuple[str, ...], tmp_path: Path) -> None:
     with FULL.open("wb") as full:
         done = process(*words, stdout=full, cwd=tmp_path)
@@ -195,17 +195,21 @@ def test_a_drawing_fits_a_narrow_terminal(capsys: Capture, monkeypatch: pytest.M
 
 
 @pytest.mark.slow
-def test_standard_input_is_read_where_a_table_is(tmp_path: Path) -> None:
-    log = (tmp_path / "log.csv").read_bytes()
-    states = (tmp_path / "states.csv").read_bytes()
-    voltages = b"t,joint1,joint2\n0,0,0\n1,0,0\n"
-    for words, data in (
-        (("inverse", "ascher2", "--from", "-"), states),
-        (("control", "log", "ascher2", "-"), log),
-        (("control", "payload", "ascher2", "-", "--shape", "point"), (tmp_path / "tests.csv").read_bytes()),
-        (("simulate", "ascher2", "--duration", "0.01", "--torque-file", "-"), voltages),
-        (("sim", "ascher2", "--script", "-"), b"gravity\n"),
-    ):
-        done = process(*words, "--json", input=data, stdin=None, cwd=tmp_path)
-        assert done.returncode == 0, (words, done.stderr)
-        strict_json(done.stdout.decode())
+@pytest.mark.parametrize(
+    ("line", "given"),
+    [
+        ("inverse ascher2 --from -", "states.csv"),
+        ("simulate ascher2 --duration 0.01 --torque-file -", "torques.csv"),
+        ("control log ascher2 -", "log.csv"),
+        ("control payload ascher2 - --shape point", "tests.csv"),
+        ("sim ascher2 --script -", "words.txt"),
+    ],
+)
+@pytest.mark.sweep(first=3)
+def test_standard_input_is_read_where_a_table_is(line: str, given: str, tmp_path: Path) -> None:
+    (tmp_path / "torques.csv").write_bytes(b"t,joint1,joint2\n0,0,0\n1,0,0\n")
+    (tmp_path / "words.txt").write_bytes(b"gravity\n")
+    data = (tmp_path / given).read_bytes()
+    done = process(*line.split(), "--json", input=data, stdin=None, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    strict_json(done.stdout.decode())

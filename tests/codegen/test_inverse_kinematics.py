@@ -54,7 +54,7 @@ def assert_same_branches(found: Array, truth: Array) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ARMS)
-@pytest.mark.sweep(first=3)
+@pytest.mark.sweep(first=2)
 def test_the_kernel_finds_the_branches_of_the_reference(name: str) -> None:
     arm = arm_of(name)
     T = poses(arm, 200, 1)
@@ -92,7 +92,7 @@ def test_the_kernel_finds_the_branches_of_the_reference(name: str) -> None:
         (-40.0, -31.0),
     ],
 )
-@pytest.mark.sweep(first=3)
+@pytest.mark.sweep(first=2)
 def test_limits_that_are_open_or_turns_away(ends: tuple[float, float]) -> None:
     """Joints 1 and 6 within any range: the reference's branches, with the reference's whole turns."""
     arm = fa.from_dh("turned", PUMA_ROWS, convention="standard", limits=[ends, *[(-3.0, 3.0)] * 4, ends])

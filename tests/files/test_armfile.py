@@ -91,7 +91,7 @@ def assert_comes_back(arm: Arm, sign_of_zero: bool = True) -> None:
 
 @pytest.mark.slow
 @given(st.integers(0, 100_000), st.integers(0, 6))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=7, deadline=None)
 def test_every_kind_of_arm_comes_back_bit_for_bit(seed: int, n: int) -> None:
     for arm in every_kind(seed, n) if n else [random_arm(seed, n=0), random_arm(seed, n=0, fixed=False)]:
         assert_comes_back(arm)
@@ -105,7 +105,7 @@ def test_built_in_arms_come_back(name: str) -> None:
 
 @pytest.mark.slow
 @given(st.integers(0, 1000), st.sets(st.integers(0, 3)))
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=3, deadline=None)
 def test_changed_arms_come_back(seed: int, held: set[int]) -> None:
     for arm in every_kind(seed):
         q = posture(arm, seed)

@@ -78,8 +78,8 @@ def test_levels_are_other_instructions() -> None:
 @pytest.mark.slow
 def test_the_variable_is_for_all_code_of_a_process() -> None:
     program = (
-        "import forearm as fa; k = fa.compile(fa.load('chain4')); print(k.cpu, k.gravity([0.1] * 4).shape); "
-        "print(fa.simulate(fa.load('chain4'), [0.1] * 4, [0.0] * 4, 0.01, torque=[0.0] * 4).status)"
+        "import forearm as fa; k = fa.compile(fa.load('chain2')); print(k.cpu, k.gravity([0.1] * 2).shape); "
+        "print(fa.simulate(fa.load('chain2'), [0.1] * 2, [0.0] * 2, 0.01, torque=[0.0] * 2).status)"
     )
     environment = {**os.environ, "FOREARM_CPU": "generic"}
     done = subprocess.run(

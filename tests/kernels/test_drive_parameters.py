@@ -80,6 +80,7 @@ def kernel_of(name: str) -> Kernel:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ARMS)
+@pytest.mark.sweep(first=2)
 def test_figures_make_another_arm(name: str) -> None:
     """The arm's own, others for all states, others for each state."""
     arm, kernel = arm_of(name), kernel_of(name)

@@ -301,7 +301,7 @@ def test_a_chain_of_sixty_through_the_public_door() -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_cache")
 @pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.sweep(first=2)
+@pytest.mark.sweep(first=1)
 def test_the_switch_and_what_both_forms_say(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
     arm = ARMS["9 frames tree"]
     given = states(arm, 21)
@@ -319,7 +319,7 @@ def test_the_switch_and_what_both_forms_say(function: str, monkeypatch: pytest.M
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_cache")
 def test_followers_are_never_gone_through_in_a_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    arm = simple_drives(random_arm(9, 6, tree=True, mimic=True))
+    arm = simple_drives(random_arm(9, 3, tree=True, mimic=True))
     given = states(arm, 10)
     for function in FUNCTIONS:
         monkeypatch.setitem(compile_request.LONG, function, 2)

@@ -79,7 +79,7 @@ def puma() -> Any:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*list(ARMS)[::2], *long(list(ARMS)[1::2])])
-@pytest.mark.sweep(first=5)
+@pytest.mark.sweep(first=3)
 def test_every_function_is_the_reference(name: str) -> None:
     arm = ARMS[name]
     q, qd, x = states(arm, 11)

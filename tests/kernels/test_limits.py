@@ -148,7 +148,7 @@ assert answers == [want] * 20
 def test_kernels_come_and_go_on_several_threads() -> None:
     code = """
 def work():
-    for k in range(40):
+    for k in range(15):
         some = [kernel() for _ in range(3)]
         assert all(k.gravity(ONE).tobytes() == want for k in some)
         if k % 7 == 0:

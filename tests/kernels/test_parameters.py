@@ -197,6 +197,7 @@ def test_bits_are_the_same_wherever_a_state_stands(asked: str, function: str) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics", "inertia_matrix", "jacobian"])
+@pytest.mark.sweep(first=2)
 def test_values_of_its_own_give_a_state_the_bits_it_has_alone(function: str) -> None:
     kernel = kernel_for("all of PUMA")
     call, table = getattr(kernel, function), table_of(kernel, 20)

@@ -159,7 +159,7 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "times": times_figure,
     "speeds": lambda: speed_picture(BARS),
 }
-SLOWEST = ["cost", "log-30", "plan-13", "plan-30"]
+SLOWEST = ["cost", "efficiency", "log-30", "plan-13", "plan-30", "precision", "sim-30"]
 NAMES = [*(name for name in FIGURES if name not in SLOWEST), *long(SLOWEST)]
 
 

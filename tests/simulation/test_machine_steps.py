@@ -19,7 +19,7 @@ CAREFUL = Accuracy(rtol=1e-12, atol=1e-13)
 IN_PYTHON = Ending(until=lambda t, q, qd: -1.0)
 ARMS = {
     "rigid": random_arm(3, 3, drives=False),
-    "dry": random_arm(5, 3, prismatic=False).replace(gravity=(0.0, 0.0, -2.0)),
+    "dry": random_arm(5, 2, prismatic=False).replace(gravity=(0.0, 0.0, -2.0)),
     "followers": random_arm(2, 2, mimic=True),
     "gears and bearings": loaded_arm("turning", 4, 2),
 }

@@ -114,9 +114,8 @@ def test_random_arms_hold_every_limit_and_use_one(seed: int) -> None:
     assert most.share == pytest.approx(used[most.quantity], rel=5e-3)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(60))
-@pytest.mark.sweep(first=1)
 def test_the_panda_with_stribeck_friction(seed: int) -> None:
     arm = rubbing(fa.load("panda"), seed % 6)
     lower, upper = np.array([j.limits for j in arm.joints]).T

@@ -55,6 +55,7 @@ def test_every_function_is_assembled_in_single_precision() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.sweep(first=1)
 def test_loops_calls_and_tables_are_assembled(dtype: str) -> None:
     """Friction that is solved for in a loop, long arms, derivatives that call other functions."""
     long = simple_drives(random_arm(8, 41, tree=True))

@@ -57,6 +57,7 @@ MOST = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("function", "dtype"), MOST)
+@pytest.mark.sweep
 def test_the_pandas_kernels_fit_into_registers(
     function: str, dtype: str, ptxas: Path, tmp_path: Path
 ) -> None:
@@ -79,7 +80,8 @@ def test_a_rollout_fits_into_registers(dtype: str, ptxas: Path, tmp_path: Path) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("architecture", ["sm_70", "sm_75", "sm_80", "sm_89", "sm_120"])
+@pytest.mark.parametrize("architecture", ["sm_70", "sm_120", "sm_75", "sm_80", "sm_89"])
+@pytest.mark.sweep(first=2)
 def test_every_gpu_takes_the_same_text(architecture: str, ptxas: Path, tmp_path: Path) -> None:
     _, ptx = made(CompileRequest(fa.load("ascher2"), ("inverse_dynamics",), "float32"), each=False)
     registers, spilled = assembled(ptxas, ptx, tmp_path, architecture)

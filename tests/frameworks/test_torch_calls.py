@@ -276,6 +276,12 @@ def test_parameters_that_do_not_fit_are_said() -> None:
             k.torch.inverse_dynamics(*given, parameters=wrong)
 
 
+def test_branches_in_float32_are_refused() -> None:
+    k = fa.compile(fa.load("puma560"), dtype="float32")
+    with pytest.raises(fa.InputError, match="branches are told apart by .* which takes float64"):
+        k.torch.inverse_kinematics(torch.eye(4))
+
+
 def test_names_that_are_not_there(k: fa.Kernel) -> None:
     with pytest.raises(
         AttributeError, match=r"k\.torch: expected one of .*; did you mean 'inverse_dynamics'"

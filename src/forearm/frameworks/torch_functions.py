@@ -75,7 +75,7 @@ class TorchFunctions:
         parameters: Tensor | Mapping[str, Tensor] | None = None,
     ) -> Rollout:
         """Where many arms go, as `k.simulate` says, with gradients of all that is given: in reverse mode, for
-        arms whose joints friction cannot hold, on the CPU.
+        arms whose joints friction cannot hold.
 
         Args:
             q0, qd0: joint coordinates and velocities at the start, (n,) or (..., n).

@@ -344,7 +344,8 @@ def test_functions_are_copied_and_pickled(kernel: Kernel) -> None:
     expected = kernel.gravity(q)
     both = kernel.jax.fused(["gravity", "jacobian"])
     assert np.array_equal(kernel.jax.gravity(q), expected)
-    for there_and_back in (copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))):
+    ways: list[Callable[[Any], Any]] = [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+    for there_and_back in ways:
         assert np.array_equal(there_and_back(kernel.jax).gravity(q), expected)
         assert np.array_equal(there_and_back(kernel.jax.gravity)(q), expected)
         assert np.array_equal(there_and_back(both)(q)["gravity"], expected)

@@ -278,7 +278,7 @@ def test_parameters_that_do_not_fit_are_said() -> None:
 
 def test_branches_in_float32_are_refused() -> None:
     k = fa.compile(fa.load("puma560"), dtype="float32")
-    with pytest.raises(fa.InputError, match="branches are told apart by .* which takes float64"):
+    with pytest.raises(fa.InputError, match=r"branches are told apart by .* which takes float64"):
         k.torch.inverse_kinematics(torch.eye(4))
 
 

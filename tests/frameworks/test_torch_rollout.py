@@ -107,7 +107,8 @@ def test_compiled_before_any_call(k: fa.Kernel) -> None:
     q, qd, _, p = given(k)
 
     def end(q: Any) -> Any:
-        return k.torch.simulate(q, qd, steps=5, step=STEP, parameters=p).q.square().sum()
+        left: Any = k.torch.simulate(q, qd, steps=5, step=STEP, parameters=p)
+        return left.q.square().sum()
 
     (x,) = variables(q)
     torch._dynamo.reset()

@@ -159,7 +159,7 @@ def _arms(drive: Any, parameters: Any, steps: int) -> tuple[int, ...]:
     of parameters; rows for all steps are those of one arm.
     """
     shape = tuple(getattr(drive, "shape", ()))
-    by_step = len(shape) > 1 and shape[-2] == steps or len(shape) > 2 and shape[-2] == 1
+    by_step = (len(shape) > 1 and shape[-2] == steps) or (len(shape) > 2 and shape[-2] == 1)
     rows = [shape[: -2 if by_step else -1]]
     if isinstance(parameters, Mapping):
         rows += [tuple(getattr(value, "shape", ())) for value in parameters.values()]

@@ -6,6 +6,7 @@ import copy
 import gc
 import os
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -257,6 +258,31 @@ def test_what_does_not_fit_is_said(k: fa.Kernel, call: Any, message: str) -> Non
             call(k.torch.inverse_dynamics, q)
         k.torch.inverse_dynamics(q, q, q, out=torch.empty_like(q))
         k.torch.inverse_dynamics(q, q, q)
+
+
+def test_nested_tensors_are_refused(k: fa.Kernel) -> None:
+    (q,) = states(ARM, 4, count=1)
+    with warnings.catch_warnings(action="ignore"):
+        nested = torch.nested.nested_tensor([q, q])
+    for _ in range(3):
+        with pytest.raises(
+            fa.InputError, match=r"^qd: expected a dense tensor, got a nested one; torch\.nest"
+        ):
+            k.torch.inverse_dynamics(q, nested, q)
+        with pytest.raises(fa.InputError, match=r"^out: expected dense tensors, got a nested one\.$"):
+            k.torch.inverse_dynamics(q, q, q, out=nested)
+        k.torch.inverse_dynamics(q, q, q, out=torch.empty_like(q))
+        k.torch.inverse_dynamics(q, q, q)
+
+
+def test_modes_see_the_operator(k: fa.Kernel) -> None:
+    """Also after calls that went straight to machine code."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    q, other = states(ARM, 4, count=2)
+    for _ in range(3):
+        traced = make_fx(lambda q: k.torch.gravity(q) * 2.0)(q)
+        assert torch.equal(traced(other), k.torch.gravity(other) * 2.0)
 
 
 def test_parameters_that_do_not_fit_are_said() -> None:

@@ -43,7 +43,7 @@ test-peers: $(VENV)/.installed  ## Pinocchio live: installs it and some 300 robo
 	.venv-peers/bin/python tests/compare_robots.py --fetch .venv-peers/robots
 	FOREARM_PINOCCHIO=$(CURDIR)/.venv-peers/pinocchio.json $(BIN)/python -m pytest tests/dynamics/test_pinocchio_recorded.py
 
-test-frameworks: $(VENV)/.installed  ## PyTorch, JAX and CasADi live: installs them (over 1 GB) into .venv-frameworks
+test-frameworks: $(VENV)/.installed  ## PyTorch, JAX and CasADi live: installs them (7 GB, most of it for GPUs) into .venv-frameworks
 	test -x .venv-frameworks/bin/python || $(PYTHON) -m venv .venv-frameworks
 	.venv-frameworks/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[test,torch,jax,casadi]"
 	.venv-frameworks/bin/python -m pytest -n auto --dist worksteal -m frameworks tests/frameworks

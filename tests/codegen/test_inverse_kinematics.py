@@ -189,6 +189,8 @@ def test_what_cannot_be_written_is_refused() -> None:
         fa.generate(arm, "inverse_kinematics", parameters="all")
     with pytest.raises(fa.InputError, match="which takes float64"):
         fa.compile(arm, dtype="float32").inverse_kinematics(np.eye(4))
+    with pytest.raises(fa.InputError, match="which takes float64"):
+        fa.compile(arm, dtype="float32").fused(["inverse_kinematics"])
     for wrong in (np.eye(3), np.zeros((2, 16)), np.zeros(16)):
         with pytest.raises(fa.InputError, match=r"T: expected poses of shape \(4, 4\) or \(B, 4, 4\), got"):
             fa.compile(arm).inverse_kinematics(wrong)

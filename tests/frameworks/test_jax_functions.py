@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -303,6 +305,7 @@ MISTAKES: dict[str, Callable[[Any], object]] = {
     "q: expected real numbers, got an array of complex128.": lambda k: k.gravity(np.zeros(3) * 1j),
     'q: this kernel computes in float64, got an array of float32; take q.astype("float64"), or '
     'fa.compile(arm, dtype="float32").': lambda k: k.gravity(np.zeros(3, dtype="float32")),
+    'got an array of bfloat16; take q.astype("float64").': lambda k: k.gravity(jnp.zeros(3, "bfloat16")),
     "parameters: none were left open in this kernel": lambda k: k.gravity(np.zeros(3), parameters=[1.0]),
     "fused: expected the names of functions": lambda k: k.fused([]),
     "got 'gravty'; did you mean 'gravity'?": lambda k: k.fused(["gravty"]),
@@ -334,6 +337,18 @@ def test_switched_off_float64_is_told_with_both_remedies(kernel: Kernel) -> None
         'jax.config.update("jax_enable_x64", True) before any array is made switches it on, or take '
         'fa.compile(arm, dtype="float32").'
     )
+
+
+def test_functions_are_copied_and_pickled(kernel: Kernel) -> None:
+    q = np.array([0.3, -0.7, 1.1])
+    expected = kernel.gravity(q)
+    both = kernel.jax.fused(["gravity", "jacobian"])
+    assert np.array_equal(kernel.jax.gravity(q), expected)
+    ways: list[Callable[[Any], Any]] = [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+    for there_and_back in ways:
+        assert np.array_equal(there_and_back(kernel.jax).gravity(q), expected)
+        assert np.array_equal(there_and_back(kernel.jax.gravity)(q), expected)
+        assert np.array_equal(there_and_back(both)(q)["gravity"], expected)
 
 
 def test_names(kernel: Kernel) -> None:

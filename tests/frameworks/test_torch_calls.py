@@ -6,6 +6,7 @@ import copy
 import gc
 import os
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -259,6 +260,31 @@ def test_what_does_not_fit_is_said(k: fa.Kernel, call: Any, message: str) -> Non
         k.torch.inverse_dynamics(q, q, q)
 
 
+def test_nested_tensors_are_refused(k: fa.Kernel) -> None:
+    (q,) = states(ARM, 4, count=1)
+    with warnings.catch_warnings(action="ignore"):
+        nested = torch.nested.nested_tensor([q, q])
+    for _ in range(3):
+        with pytest.raises(
+            fa.InputError, match=r"^qd: expected a dense tensor, got a nested one; torch\.nest"
+        ):
+            k.torch.inverse_dynamics(q, nested, q)
+        with pytest.raises(fa.InputError, match=r"^out: expected dense tensors, got a nested one\.$"):
+            k.torch.inverse_dynamics(q, q, q, out=nested)
+        k.torch.inverse_dynamics(q, q, q, out=torch.empty_like(q))
+        k.torch.inverse_dynamics(q, q, q)
+
+
+def test_modes_see_the_operator(k: fa.Kernel) -> None:
+    """Also after calls that went straight to machine code."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    q, other = states(ARM, 4, count=2)
+    for _ in range(3):
+        traced = make_fx(lambda q: k.torch.gravity(q) * 2.0)(q)
+        assert torch.equal(traced(other), k.torch.gravity(other) * 2.0)
+
+
 def test_parameters_that_do_not_fit_are_said() -> None:
     mass = f"{ARM.links[-1].name}.mass"
     k = fa.compile(ARM, parameters=[mass, "gravity"])
@@ -274,6 +300,12 @@ def test_parameters_that_do_not_fit_are_said() -> None:
     ):
         with pytest.raises(fa.InputError, match=message):
             k.torch.inverse_dynamics(*given, parameters=wrong)
+
+
+def test_branches_in_float32_are_refused() -> None:
+    k = fa.compile(fa.load("puma560"), dtype="float32")
+    with pytest.raises(fa.InputError, match=r"branches are told apart by .* which takes float64"):
+        k.torch.inverse_kinematics(torch.eye(4))
 
 
 def test_names_that_are_not_there(k: fa.Kernel) -> None:

@@ -83,6 +83,41 @@ def test_one_arm_many_dimensions_and_parameters_of_each(k: fa.Kernel) -> None:
         assert torch.autograd.gradcheck(rollout(k), variables(*case))
 
 
+@pytest.mark.parametrize("torque", [(4, 2), (4, STEPS, 2), (4, 1, 2), (1, 2)], ids=str)
+def test_one_state_and_inputs_of_many_arms(k: fa.Kernel, torque: tuple[int, ...]) -> None:
+    q, qd, u, p = given(k, torque)
+    made = rollout(k)(q[0], qd[0], u, p)
+    expected = k.simulate(q[0].numpy(), qd[0].numpy(), steps=STEPS, step=STEP, torque=u.numpy())
+    assert all(torch.equal(one, torch.from_numpy(other)) for one, other in zip(made, expected, strict=True))
+    assert torch.autograd.gradcheck(rollout(k), variables(q[0], qd[0], u, p))
+
+
+def test_one_state_and_parameters_of_many_arms(k: fa.Kernel) -> None:
+    q, qd, u, p = given(k, (STEPS, 2))
+    rows = p * torch.linspace(0.9, 1.1, 3, dtype=torch.float64)[:, None]
+    expected = rollout(k)(q[:1].expand(3, -1), qd[:1].expand(3, -1), u, rows)
+    named = dict(zip(k.parameters, rows.T, strict=True))
+    for parameters in (rows, named):
+        made = rollout(k)(q[0], qd[0], u, parameters)
+        assert all(torch.equal(*pair) for pair in zip(made, expected, strict=True))
+
+
+def test_compiled_before_any_call(k: fa.Kernel) -> None:
+    """A plan that compiled code is the first to ask for."""
+    q, qd, _, p = given(k)
+
+    def end(q: Any) -> Any:
+        left: Any = k.torch.simulate(q, qd, steps=5, step=STEP, parameters=p)
+        return left.q.square().sum()
+
+    (x,) = variables(q)
+    torch._dynamo.reset()
+    torch.compile(end, fullgraph=True, backend="aot_eager")(x).backward()
+    (y,) = variables(q)
+    end(y).backward()
+    assert torch.equal(x.grad, y.grad)
+
+
 def test_transforms(k: fa.Kernel) -> None:
     q, qd, u, p = given(k, (STEPS, 2))
     rows = p * torch.linspace(0.9, 1.1, 3, dtype=torch.float64)[:, None]

@@ -18,7 +18,9 @@ ARM = random_arm(3, 3)
 
 @pytest.fixture(scope="module")
 def k() -> fa.Kernel:
-    return fa.compile(ARM)
+    made = fa.compile(ARM)
+    assert made.torch is made.torch  # before torch.compile sees it
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +52,20 @@ def test_mapped_dimensions_in_any_place(k: fa.Kernel) -> None:
     assert torch.equal(vmap(k.torch.inverse_dynamics, (0, None, None))(q, qd[0], qdd[0]), once)
     nested = vmap(vmap(k.torch.inverse_dynamics, (0, None, None)), (None, 0, 0))(q, qd, qdd)
     assert torch.equal(nested, k.torch.inverse_dynamics(q, qd[:, None], qdd[:, None]))
+
+
+def test_nothing_is_mapped_to_nothing(k: fa.Kernel) -> None:
+    none = torch.empty(0, ARM.n, dtype=torch.float64)
+    assert vmap(k.torch.gravity)(none).shape == none.shape
+
+
+def test_jacobians_of_the_functional_module(k: fa.Kernel) -> None:
+    """They map in a way of their own."""
+    (q,) = states(ARM, count=1)
+    expected = torch.func.jacrev(k.torch.gravity)(q)
+    for strategy in ("forward-mode", "reverse-mode"):
+        made = torch.autograd.functional.jacobian(k.torch.gravity, q, vectorize=True, strategy=strategy)
+        torch.testing.assert_close(made, expected, rtol=1e-12, atol=1e-12)
 
 
 def test_mapped_parameters(loaded: fa.Kernel) -> None:

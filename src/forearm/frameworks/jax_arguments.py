@@ -31,9 +31,11 @@ def as_number(kernel: Kernel, name: str, given: Any) -> Any:
             'fa.compile(arm, dtype="float32").'
         )
     if is_float and not getattr(array, "weak_type", False):
+        other = str(array.dtype)
+        way = f', or fa.compile(arm, dtype="{other}")' if other in ("float32", "float64") else ""
         raise InputError(
-            f"{name}: this kernel computes in {dtype}, got an array of {array.dtype}; take "
-            f'{name.split(",")[0]}.astype("{dtype}"), or fa.compile(arm, dtype="{array.dtype}").'
+            f"{name}: this kernel computes in {dtype}, got an array of {other}; take "
+            f'{name.split(",")[0]}.astype("{dtype}"){way}.'
         )
     return array.astype(dtype)
 

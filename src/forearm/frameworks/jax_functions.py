@@ -12,12 +12,12 @@ from forearm.codegen.functions import FUNCTIONS
 from forearm.errors import InputError, NameNotFound, shorten
 from forearm.frameworks.jax_arguments import as_number, parameter_values
 from forearm.kernels.dispatch import refuse
+from forearm.kernels.kernel import Kernel, check_precision
 from forearm.values import check_choice
 
 if TYPE_CHECKING:
     from forearm.frameworks.jax_primitive import DerivedFunction
     from forearm.kernels.batch_rollout import Rollout
-    from forearm.kernels.kernel import Kernel
 
 OLDEST = (0, 7)  # version of JAX that XLA's interface is taken of
 
@@ -34,6 +34,9 @@ class JaxFunctions:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self._functions: dict[tuple[str, ...], JaxFunction] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (self.kernel, "jax")
 
     def __repr__(self) -> str:
         return f"<functions for JAX of {self.kernel!r}>"
@@ -106,13 +109,14 @@ class JaxFunction:
     """A function of an arm for JAX's arrays; made by `k.jax`."""
 
     def __init__(self, kernel: Kernel, names: tuple[str, ...], by_name: bool) -> None:
-        if "inverse_kinematics" in names and kernel.dtype != "float64":
-            raise InputError(
-                "inverse_kinematics: branches are told apart by forward kinematics to "
-                "1e-7, which takes float64."
-            )
+        check_precision(names, kernel.dtype)
         self.kernel, self.names, self.by_name = kernel, names, by_name
         self.__name__ = "_and_".join(names)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.by_name:
+            return JaxFunctions.fused, (self.kernel.jax, self.names)
+        return getattr, (self.kernel.jax, self.names[0])
 
     def __repr__(self) -> str:
         return f"<{self.__name__}({', '.join(self.inputs)}) of {self.kernel.arm.name!r} for JAX>"

@@ -66,6 +66,10 @@ def check_tensor(kernel: TensorKernel, name: str, value: object, first: Tensor, 
         raise InputError(
             f"{name}: expected a tensor on {first.device}, where {its_name} is, got one on {value.device}."
         )
+    if value.is_nested:
+        raise InputError(
+            f"{name}: expected a dense tensor, got a nested one; torch.nested.to_padded_tensor makes one."
+        )
     if value.layout != torch.strided:
         raise InputError(f"{name}: expected a dense tensor, got {value.layout}; .to_dense() makes one.")
 
@@ -130,6 +134,8 @@ def as_results(names: Sequence[str], out: Any) -> list[Tensor]:
 def write(results: Sequence[Tensor], values: Sequence[Tensor]) -> None:
     """Values into tensors of their shape, dtype and device."""
     for result, value in zip(results, values, strict=True):
+        if result.is_nested:
+            raise InputError("out: expected dense tensors, got a nested one.")
         if result.shape != value.shape or result.dtype != value.dtype or result.device != value.device:
             raise InputError(
                 f"out: expected a tensor {tuple(value.shape)} of {value.dtype} on {value.device}, got "

@@ -168,8 +168,8 @@ class Evaluation:
     def in_front(self, size: int, dims: Sequence[int | None], tensors: Sequence[Tensor]) -> list[Tensor]:
         """Tensors with a mapped dimension first; what is not mapped is repeated, unless it is shared."""
         count, ranks = len(tensors), [len(slot.shape) for slot in self.inputs]
-        first = tensors[0] if dims[0] is None else tensors[0].movedim(dims[0], 0)[0]
-        inner = self.batch_of([first])
+        whole = tensors[0] if dims[0] is None else tensors[0].movedim(dims[0], 0)
+        inner = self.batch_of([whole])[dims[0] is not None :]
         moved = []
         for k, (dim, t) in enumerate(zip(dims, tensors, strict=True)):
             shared = (k in self.shareable or k - count in self.shareable) and (

@@ -16,7 +16,7 @@ from forearm.frameworks.torch_arguments import (
 from forearm.frameworks.torch_evaluation import Evaluation, Tensor, tensor_kernel
 from forearm.frameworks.torch_operator import evaluate, is_compiling, is_followed
 from forearm.frameworks.torch_rollout import simulate
-from forearm.frameworks.torch_shortcut import Shortcuts
+from forearm.frameworks.torch_shortcut import Shortcuts, is_unusual
 from forearm.kernels.batch_rollout import Rollout
 from forearm.kernels.kernel import Kernel, check_names
 
@@ -75,7 +75,7 @@ class TorchFunctions:
         parameters: Tensor | Mapping[str, Tensor] | None = None,
     ) -> Rollout:
         """Where many arms go, as `k.simulate` says, with gradients of all that is given: in reverse mode, for
-        arms whose joints friction cannot hold, on the CPU.
+        arms whose joints friction cannot hold.
 
         Args:
             q0, qd0: joint coordinates and velocities at the start, (n,) or (..., n).
@@ -130,10 +130,11 @@ class TorchFunction:
             return self._ordinary(states, out, parameters, named)
         given = states if parameters is None else (*states, parameters)
         shortcuts = self._shortcuts if out is None else self._shortcuts_out
-        for shortcut in shortcuts.kept:
-            made = shortcut.call(given, out)
-            if made is not None:
-                return made
+        if shortcuts.kept and not is_unusual(given, out):
+            for shortcut in shortcuts.kept:
+                made = shortcut.call(given, out)
+                if made is not None:
+                    return made
         made = self._ordinary(states, out, parameters, named)
         if not self._by_name:
             shortcuts.remember(given, out)

@@ -30,6 +30,8 @@ def evaluate(evaluation: Evaluation, tensors: Sequence[Tensor]) -> Sequence[Tens
         return TransformedEvaluation.apply(evaluation, *tensors)  # type: ignore[no-any-return]
     if count_of_modes() or any(type(t) not in PLAIN for t in tensors):
         return OPERATOR(evaluation.token, list(tensors))  # type: ignore[no-any-return]
+    if forward_ad._current_level >= 0 and any(map(_is_batched, tensors)):
+        return _in_a_batch_of_gradients(evaluation, tensors)
     if is_followed(tensors):
         return RecordedEvaluation.apply(evaluation, evaluation, *tensors)  # type: ignore[no-any-return]
     try:
@@ -45,7 +47,9 @@ def _is_batched(tensor: Tensor) -> bool:
 
 
 def _in_a_batch_of_gradients(evaluation: Evaluation, tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Under `torch.autograd.grad(is_grads_batched=True)`, which maps in a way of its own."""
+    """Under `torch.autograd.grad(is_grads_batched=True)` and `torch.autograd.functional.jacobian(...,
+    vectorize=True)`, which map in a way of their own.
+    """
     level = torch._C._vmapmode_increment_nesting() - 1
     torch._C._vmapmode_decrement_nesting()
     size = next(torch._remove_batch_dim(t, level, 1, 0).shape[0] for t in tensors if _is_batched(t))
@@ -144,6 +148,14 @@ class RecordedEvaluation(torch.autograd.Function):
         return _forward_rates(ctx, rates)
 
 
+class SingleLevelEvaluation(torch.autograd.function._SingleLevelFunction):
+    """The same for one level of transforms, in the way that PyTorch itself records its levels."""
+
+    forward = staticmethod(RecordedEvaluation.forward)
+    backward = staticmethod(RecordedEvaluation.backward)
+    jvp = staticmethod(RecordedEvaluation.jvp)
+
+
 class TransformedEvaluation(torch.autograd.Function):
     """An evaluation under `torch.func.grad`, `jvp`, `vmap` and what they make up, outside compiled code."""
 
@@ -205,8 +217,7 @@ def _recorded(function: str, inputs: list[Tensor]) -> list[Tensor]:
             "code; take torch.func.hessian, or leave this function outside of torch.compile."
         )
     with enable_single_level_autograd_function():
-        one_level: Any = super(torch.autograd.Function, RecordedEvaluation)
-        return list(one_level.apply(evaluation, None, *inputs))
+        return list(SingleLevelEvaluation.apply(evaluation, None, *inputs))
 
 
 def _mapped(

@@ -11,7 +11,7 @@ import torch
 from forearm.errors import InputError
 from forearm.frameworks.torch_arguments import as_parameters, as_tensors, check_tensor
 from forearm.frameworks.torch_evaluation import PARAMETERS, Evaluation, Tensor, TensorKernel
-from forearm.frameworks.torch_operator import evaluate
+from forearm.frameworks.torch_operator import OPERATOR, evaluate, is_compiling
 from forearm.kernels.batch_rollout import Rollout
 from forearm.kernels.compiled import Slot
 from forearm.kernels.rollout_arguments import RolloutPlan, check_driving, plan_of
@@ -139,15 +139,33 @@ def simulate(
     n, run = kernel.kernel.arm.n, plan_of(*plan)
     what = check_driving(driving)
     tensors = as_tensors(kernel, (("q0", (n,)), ("qd0", (n,))), states)
-    batch = tuple(tensors[0].shape[:-1])
+    batch = tuple(tensors[0].shape[:-1]) or _arms(driving[what], parameters, run.steps)
+    tensors = [t.expand(*batch, n) for t in tensors]
     drive, by_step = _drive(kernel, what, driving[what], tensors[0], batch, run.steps)
     tensors.append(drive)
     if kernel.kernel.parameters or parameters is not None:
         tensors.append(as_parameters(kernel, batch, tensors[0], parameters))
     how = "steps" if by_step else "held"
     name = f"simulate {what} {how} {run.method} {run.steps} {run.h.hex()} {run.record}"
-    q, qd = evaluate(rollout_of(kernel, name), tensors)
+    if is_compiling():  # by its name alone, as compilers of Python cannot follow how evaluations are kept
+        q, qd = OPERATOR(f"{kernel.key}/{name}", tensors)
+    else:
+        q, qd = evaluate(rollout_of(kernel, name), tensors)
     return Rollout(q, qd)
+
+
+def _arms(drive: Any, parameters: Any, steps: int) -> tuple[int, ...]:
+    """How many arms begin in the one state that is given: as many as there are rows of what drives them, or
+    of parameters; rows for all steps are those of one arm.
+    """
+    shape = tuple(getattr(drive, "shape", ()))
+    by_step = (len(shape) > 1 and shape[-2] == steps) or (len(shape) > 2 and shape[-2] == 1)
+    rows = [shape[: -2 if by_step else -1]]
+    if isinstance(parameters, Mapping):
+        rows += [tuple(getattr(value, "shape", ())) for value in parameters.values()]
+    elif parameters is not None:
+        rows.append(tuple(getattr(parameters, "shape", ()))[:-1])
+    return max(rows, key=len)
 
 
 def _drive(

@@ -9,7 +9,7 @@ import torch
 from torch.autograd import forward_ad
 
 from forearm.frameworks.torch_evaluation import Evaluation, Tensor
-from forearm.frameworks.torch_operator import PLAIN, RecordedEvaluation
+from forearm.frameworks.torch_operator import PLAIN, RecordedEvaluation, count_of_modes, is_transformed
 
 increment_version = torch.autograd.graph.increment_version
 address_of = torch.Tensor.data_ptr
@@ -79,6 +79,19 @@ class Shortcut:
         return (out,)
 
 
+def is_unusual(states: Sequence[Any], out: Any) -> bool:
+    """What the comparison does not see: modes that look at operators, and nested tensors, for which it ends
+    the process.
+    """
+    try:
+        for tensor in states:  # a loop, as it is the fastest
+            if tensor.is_nested:
+                return True
+        return count_of_modes() > 0 or (out is not None and out.is_nested)
+    except AttributeError:  # not all of them are tensors
+        return True
+
+
 class Shortcuts:
     """Those of a function, for the kinds of tensors that came last; with `out` or without."""
 
@@ -118,8 +131,8 @@ def shortcut_for(evaluation: Evaluation, states: Sequence[Tensor], out: Any) -> 
         or len({slot.shape for slot in slots}) > 1
         or not all(type(t) in PLAIN for t in plain)
         or not all(t.shape == first.shape and t.is_contiguous() and not t.is_neg() for t in plain)
-        or torch._C._len_torch_dispatch_stack()
-        or torch._C._are_functorch_transforms_active()
+        or count_of_modes()
+        or is_transformed()
         or not 0 < first.numel() // slots[0].size <= evaluation.most_on(first.device)
         or (out is not None and not _is_plain_result(out, states))
     ):

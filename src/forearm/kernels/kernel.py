@@ -248,18 +248,12 @@ class Kernel:
             T: the hand in the base frame, (4, 4) or (B, 4, 4).
             threads: as in every method of `Kernel`.
         """
-        if self.dtype != "float64":
-            raise InputError(
-                "inverse_kinematics: branches are told apart by forward kinematics to "
-                "1e-7, which takes float64."
-            )
+        compiled = self.compiled("inverse_kinematics")
         poses: Any = as_numbers("T", T, self._dtype) if self.device == CPU or not hasattr(T, "reshape") else T
         if poses.ndim not in (2, 3) or poses.shape[-2:] != (4, 4):
             raise InputError(f"T: expected poses of shape (4, 4) or (B, 4, 4), got {poses.shape}.")
         flat = poses.reshape(*poses.shape[:-2], 16)
-        return self._run(self.compiled("inverse_kinematics"), (flat,), Call(self.parameters, None, threads))[
-            0
-        ]
+        return self._run(compiled, (flat,), Call(self.parameters, None, threads))[0]
 
     def inverse_numeric(
         self,
@@ -470,6 +464,7 @@ class Kernel:
         if found is not None:
             return found
         check_names(names)
+        check_precision(names, self.dtype)
         request = CompileRequest(self.arm, names, self.dtype, tuple(self.parameters), self.cpu, derived)
         if self.device == CPU:
             return self._made.setdefault((*names, *derived), Compiled(request))
@@ -664,3 +659,11 @@ def check_names(names: tuple[str, ...]) -> None:
 
     for name in names:
         check_choice(name, FUNCTIONS, "compile, function")
+
+
+def check_precision(names: tuple[str, ...], dtype: str) -> None:
+    """Functions that can be compiled for a dtype."""
+    if "inverse_kinematics" in names and dtype != "float64":
+        raise InputError(
+            "inverse_kinematics: branches are told apart by forward kinematics to 1e-7, which takes float64."
+        )

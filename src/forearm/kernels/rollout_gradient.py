@@ -4,7 +4,7 @@ backwards through its steps, without a Jacobian and without all states being kep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -188,7 +188,7 @@ def _summed(slopes: Array, given: RolloutArrays) -> Array:
 def check_pairs(states: object, weights: object) -> None:
     """Raise unless each is a pair of arrays."""
     for name, pair in (("states", states), ("weights", weights)):
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
+        if not isinstance(pair, Sized) or len(pair) != 2:
             raise InputError(
                 f"simulate_gradient, {name}: expected a pair of arrays (q, qd), got {shorten(pair)}."
             )

@@ -26,6 +26,7 @@ from forearm.kernels.rollout_request import ARGUMENTS, ROLLOUT, RolloutRequest
 Floats = NDArray[np.float64]
 H = 2e-3
 METHODS = tuple(TABLEAUS)
+SAME = np.empty((3, 1))
 DRY = fa.Friction(coulomb=15.0, viscous=0.2)
 
 
@@ -328,12 +329,26 @@ def test_nothing_to_do_and_places_for_results() -> None:
         ({"out": np.empty((3, 1))}, r"out: expected a pair of arrays \(q, qd\)"),
         ({"out": (np.empty((3, 1)), np.empty(1))}, r"out: expected a writeable C-contiguous array \(3, 1\)"),
         ({"parameters": [1.0]}, "parameters: none were left open"),
+        ({"steps": 2**64}, "steps: expected a whole number from 0 to 9007199254740992"),
+        ({"record": 2**64}, "record: expected a whole number from 1 to 9007199254740992"),
+        ({"steps": 2**50, "record": 1}, "no memory for results .* or keep fewer of them"),
+        ({"out": (SAME, SAME)}, "out: q and qd need an array each; they share memory"),
     ],
 )
 def test_errors_say_what_is_wrong(changed: dict[str, Any], message: str) -> None:
     given: dict[str, Any] = {"q0": np.zeros((3, 1)), "qd0": np.zeros((3, 1)), "steps": 5, "step": H} | changed
     with pytest.raises(fa.ForearmError, match=message):
         fa.compile(beam()).simulate(given.pop("q0"), given.pop("qd0"), **given)
+
+
+def test_what_is_kept_may_take_the_place_of_torques() -> None:
+    k, u = fa.compile(beam()), np.array([[[3.0], [-2.0]]])
+    q, qd = np.zeros((2, 1, 1))
+    told: dict[str, Any] = {"steps": 2, "step": H, "record": 2}
+    right = k.simulate(q, qd, torque=u.copy(), **told)
+    made = k.simulate(q, qd, torque=u, out=(u, np.empty_like(u)), **told)
+    assert made.q is u
+    assert all(np.array_equal(x, y) for x, y in zip(made, right, strict=True))
 
 
 def test_motors_with_inductance_are_refused() -> None:

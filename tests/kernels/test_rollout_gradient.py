@@ -193,9 +193,28 @@ def test_controllers_that_are_not_differentiated_are_refused() -> None:
             {},
             "friction can hold way of 'one', and a motion that sticks",
         ),
+        (beam(), {"states": np.zeros((3, 1))}, r"gradient, states: expected a pair of arrays \(q, qd\)"),
+        (beam(), {"weights": ([0.0],)}, r"gradient, weights: expected a pair of arrays \(q, qd\), got"),
+        (beam(), {"record": None}, "record: expected a whole number of at least 1, got None"),
     ],
 )
 def test_errors_say_what_is_wrong(arm: fa.Arm, changed: dict[str, Any], message: str) -> None:
-    given = {"states": (np.zeros((3, 1)),) * 2, "weights": ([0.0], [0.0])} | changed
+    given: dict[str, Any] = {"states": (np.zeros((3, 1)),) * 2, "weights": ([0.0], [0.0]), "record": 2}
+    given |= changed
     with pytest.raises(fa.InputError, match=message):
-        fa.compile(arm).simulate_gradient(given["states"], given["weights"], steps=4, step=H, record=2)
+        fa.compile(arm).simulate_gradient(steps=4, step=H, **given)
+
+
+def test_no_arm_has_no_gradient_but_its_shape() -> None:
+    none: Any = (np.zeros((0, 3, 1)),) * 2
+    torque = np.zeros((0, 4, 1))
+    made = fa.compile(beam()).simulate_gradient(none, none, steps=4, step=H, record=2, torque=torque)
+    assert [made.q0.shape, made.qd0.shape, made.drive.shape] == [(0, 1), (0, 1), (0, 4, 1)]
+
+
+def test_records_may_be_farther_apart_than_the_run_is_long() -> None:
+    k, told = fa.compile(beam()), {"steps": 4, "step": H}
+    start, weights = (np.array([[0.2]]), np.array([[0.3]])), ([1.0], [0.5])
+    wanted = k.simulate_gradient(start, weights, record=5, **told)
+    found = k.simulate_gradient(start, weights, record=2**50, **told)
+    assert all(np.array_equal(x, y) for x, y in zip(found[:3], wanted[:3], strict=True))

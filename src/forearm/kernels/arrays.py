@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError, OutOfMemory, shorten
 from forearm.kernels.compiled import Slot
 from forearm.values import broadcast_states
 
@@ -67,7 +67,13 @@ def as_states(
 def results_for(shapes: Sequence[tuple[int, ...]], out: Sequence[Array] | None, dtype: DType) -> list[Array]:
     """New arrays, or those given as `out` if they fit."""
     if out is None:
-        return [np.empty(shape, dtype=dtype) for shape in shapes]
+        try:
+            return [np.empty(shape, dtype=dtype) for shape in shapes]
+        except (MemoryError, ValueError) as error:  # the latter where no array can have so many entries
+            raise OutOfMemory(
+                f"kernels: no memory for results {', '.join(map(str, shapes))} of {dtype} ({error}). Compute "
+                "fewer states at a time, or keep fewer of them."
+            ) from None
     for shape, array in zip(shapes, out, strict=True):
         fits = isinstance(array, np.ndarray) and array.shape == shape and array.dtype == dtype
         if not fits or not array.flags.c_contiguous or not array.flags.writeable:

@@ -106,6 +106,8 @@ def simulate(
     asked = results_for([plan.result(given.batch, owner.arm.n)] * 2, pair_of(call.out), dtype)
     inputs = [given.q0, given.qd0, given.drive, given.parameters]
     results = asked if call.out is None else [apart(array, inputs) for array in asked]
+    if plan.record:  # what is kept on the way must not lie where inputs are still to be read
+        results = [np.empty_like(r) if np.may_share_memory(r, given.drive) else r for r in results]
     _run(rollout_of(request), given, results, plan, controller, call.threads)
     return Rollout(*copied(results, asked))
 
@@ -221,4 +223,6 @@ def pair_of(out: Sequence[Array] | None) -> Sequence[Array] | None:
     """The arrays for q and qd, if any."""
     if out is not None and (not isinstance(out, tuple | list) or len(out) != 2):
         raise InputError(f"out: expected a pair of arrays (q, qd), got {shorten(out)}.")
+    if out is not None and all(isinstance(a, np.ndarray) for a in out) and np.may_share_memory(*out):
+        raise InputError("out: q and qd need an array each; they share memory.")
     return out

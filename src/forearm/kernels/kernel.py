@@ -413,7 +413,7 @@ class Kernel:
             from forearm.kernels.rollout_arguments import plan_of
             from forearm.kernels.rollout_gradient import run_on_host, simulate_gradient
 
-        plan = plan_of(steps, step, method, record)
+        plan = plan_of(steps, step, method, record, is_recorded=True)
         driving = {"torque": torque, "voltage": voltage, "controller": controller}
         if self.device == CPU:
             on_host = partial(run_on_host, threads=threads)

@@ -11,7 +11,8 @@ from forearm.arm.arm import Arm
 from forearm.drives.motor import constants_of
 from forearm.dynamics.explicit_methods import TABLEAUS
 from forearm.errors import InputError
-from forearm.values import check_choice, check_number, check_whole
+from forearm.kernels.traced_controller import check_steps
+from forearm.values import check_choice, check_number
 
 Shape = tuple[int, ...]
 
@@ -30,18 +31,25 @@ class RolloutPlan:
         """How many states are kept of each arm."""
         return self.steps // self.record + 1 if self.record else 1
 
+    @property
+    def segment(self) -> int:
+        """Steps between two records, no more than suffice for all of them."""
+        return min(self.record, self.steps + 1)
+
     def result(self, batch: Shape, n: int) -> Shape:
         """The shape of q, and of qd."""
         return (*batch, *((self.records,) if self.record else ()), n)
 
 
-def plan_of(steps: int, step: float, method: str, record: int | None) -> RolloutPlan:
-    """The run that a caller asks for."""
+def plan_of(
+    steps: int, step: float, method: str, record: int | None, is_recorded: bool = False
+) -> RolloutPlan:
+    """The run that a caller asks for; where states must be kept, None is no record."""
     return RolloutPlan(
-        check_whole(steps, "simulate, steps", 0),
+        check_steps(steps, "simulate, steps", 0),
         check_number(step, "simulate, step", above=0.0),
         check_choice(method, TABLEAUS, "simulate, method"),
-        0 if record is None else check_whole(record, "simulate, record", 1),
+        0 if record is None and not is_recorded else check_steps(record, "simulate, record", 1),
     )
 
 

@@ -4,7 +4,7 @@ backwards through its steps, without a Jacobian and without all states being kep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
-from forearm.errors import InputError
+from forearm.errors import InputError, shorten
 from forearm.kernels.arrays import Array, as_numbers
 from forearm.kernels.batch_rollout import RolloutArrays, RolloutOwner, arrays_of, request_of, run_rows
 from forearm.kernels.dispatch import Parameters
@@ -66,6 +66,7 @@ def simulate_gradient(
     """
     arm, dtype, n = owner.arm, np.dtype(owner.dtype), owner.arm.n
     what, controller = checked_driving(owner, plan, driving)
+    check_pairs(states, weights)
     q, qd = (as_numbers(f"states, {name}", x, dtype) for name, x in zip(("q", "qd"), states, strict=True))
     check_states(q.shape, qd.shape, arm, plan)
     start = q[..., 0, :], qd[..., 0, :]
@@ -119,7 +120,7 @@ def run_on_host(call: GradientCall, threads: int | None) -> None:
 
 def scratch_row(plan: RolloutPlan, controller: TracedController | None, n: int) -> int:
     """Numbers of scratch memory of one arm: states between two records, and what a controller answered."""
-    return plan.record * (2 if controller is None else 3) * n
+    return plan.segment * (2 if controller is None else 3) * n
 
 
 def whole_numbers(
@@ -135,7 +136,7 @@ def whole_numbers(
     of_inputs = strides if controller is None else (0, 0)
     made = [
         plan.steps,
-        plan.record,
+        plan.segment,
         plan.records,
         *of_inputs,
         parameter_row,
@@ -178,10 +179,19 @@ def _check_controller(controller: TracedController, plan: RolloutPlan) -> None:
 
 def _summed(slopes: Array, given: RolloutArrays) -> Array:
     """The gradient of inputs in their shape: summed over arms that share them."""
-    if not given.drive_strides[0]:
+    if not given.drive_strides[0] and given.drive.shape[:1] != (0,):
         slopes = slopes.sum(axis=0, keepdims=True)
     made: Array = slopes.reshape(given.drive.shape)
     return made
+
+
+def check_pairs(states: object, weights: object) -> None:
+    """Raise unless each is a pair of arrays."""
+    for name, pair in (("states", states), ("weights", weights)):
+        if not isinstance(pair, Sized) or len(pair) != 2:
+            raise InputError(
+                f"simulate_gradient, {name}: expected a pair of arrays (q, qd), got {shorten(pair)}."
+            )
 
 
 def check_states(q: Shape, qd: Shape, arm: Arm, plan: RolloutPlan) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from forearm.arm.arm import Arm
+from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError, shorten
 from forearm.kernels.cache_key import told
 from forearm.values import check_choice, check_whole
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from forearm.codegen.tracing import Tracing
 
 OUTPUTS = ("torque", "voltage")
+MOST_STEPS = 1 << 53  # of a run, between records and between answers
 TAKEN = "(t, q, qd), and if it takes more of (t, q, qd, reference, model, state)"
 
 
@@ -57,8 +58,10 @@ class TracedController:
         if not callable(self.law):
             raise InputError(f"controller, law: expected a function of {TAKEN}, got {shorten(self.law)}.")
         check_choice(self.output, OUTPUTS, "controller, output")
-        check_whole(self.period, "controller, period", 1)
+        check_steps(self.period, "controller, period", 1)
         check_whole(self.state, "controller, state", 0)
+        if self.arm is not None:
+            check_arm(self.arm, "controller, arm")
 
     def traced(self, arm: Arm, size: int) -> tuple[Traced, str]:
         """The law on the graph, and the digest of what it computes; traced when it is first asked for.
@@ -105,6 +108,11 @@ class SymbolicModel:
         return self.tracing
 
 
+def check_steps(value: object, what: str, minimum: int) -> int:
+    """A number of steps that machine code can count."""
+    return check_whole(check_whole(value, what, minimum), what, minimum, MOST_STEPS)
+
+
 def as_controller(given: object) -> TracedController:
     """A controller, or a law alone."""
     if isinstance(given, TracedController):
@@ -124,14 +132,26 @@ def _trace(controller: TracedController, arm: Arm, size: int) -> tuple[Traced, s
     from forearm.symbols import refined
     from forearm.symbols.content import content
 
-    n, tracing = arm.n, Tracing(controller.arm or arm, {})
+    n, believed = arm.n, controller.arm or arm
+    if believed.n != n:
+        raise InputError(
+            f"controller, arm: expected one of {n} joints as {arm.name!r} has, got {believed.name!r} with "
+            f"{believed.n}."
+        )
+    tracing = Tracing(believed, {})
     graph, sizes = tracing.graph, {"t": 1, "q": n, "qd": n, "reference": size, "state": controller.state}
     t, reference, state = (
         _array([graph.input(f"{name}[{k}]") for k in range(sizes[name])])
         for name in ("t", "reference", "state")
     )
     given = t[0], _array(tracing.q), _array(tracing.qd), reference, SymbolicModel(tracing), state
-    answer = controller.law(*given[: _count(controller.law)])
+    try:
+        answer = controller.law(*given[: _count(controller.law)])
+    except TypeError as error:
+        raise InputError(
+            f"controller, law: {error}. It is called with symbols: take choose, minimum and the others of "
+            "forearm.symbols.scalars in the place of comparisons, and NumPy's functions in that of math's."
+        ) from error
     if controller.state:
         if not isinstance(answer, tuple) or len(answer) != 2:
             raise InputError(

@@ -164,6 +164,20 @@ def test_arrays_of_numpy_go_in_pieces(fake: FakeLibrary, monkeypatch: pytest.Mon
         assert len(counts) == B if size == 1 else 1 < len(counts) < B
 
 
+def test_pieces_of_as_many_arms_as_there_are_steps(
+    fake: FakeLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether torques are of each arm or each step was settled by all arms."""
+    monkeypatch.setattr(device_rollout, "AT_ONCE", 128)  # two arms
+    kernel, told = on_cpu().to("cuda"), TOLD | {"steps": 2}
+    emulate(fake, kernel, ROLLOUT)
+    for torque in (torques(2, N), torques(B, N)):
+        wanted = on_cpu().simulate(Q, QD, torque=torque, **told)
+        found = kernel.simulate(Q, QD, torque=torque, **told)
+        assert all(np.array_equal(x, y) for x, y in zip(found, wanted, strict=True))
+    assert 2 in [count for _, _, count, _ in fake.launches]
+
+
 @pytest.mark.slow
 @EVERY
 def test_gradients_of_arrays_on_the_device_and_of_numpy(

@@ -92,10 +92,18 @@ class _DeviceRun:
             arrays = [q0, qd0, u, near.parameters(owner, call, batch, u)]
             shape = plan.result(batch, n)
             asked = results_beside(lent, call.out, [shape] * 2, dtype, "q0", lead, stream)
-            results = [near.empty(shape) if any(is_across(a, b) for b in arrays) else a for a in asked]
+            # What is kept on the way must not lie where inputs are still to be read.
+            shares = [
+                any(is_across(a, b) for b in arrays) or (plan.record and a.address == u.address)
+                for a in asked
+            ]
+            results = [
+                near.empty(shape) if is_shared else a for a, is_shared in zip(asked, shares, strict=True)
+            ]
             used = [*arrays, *results, *asked]
+            strides = strides_of(self.what, u.shape, self._width(u.shape), batch, plan.steps)
             with in_order(used, lead.device, stream):
-                self.launched(batch, arrays, results, lead.device, stream)
+                self.launched(batch, arrays, strides, results, lead.device, stream)
                 for to, source in zip(asked, results, strict=True):
                     if source is not to:
                         to.library.assign(to, source, stream)
@@ -121,7 +129,8 @@ class _DeviceRun:
             outs = [r[part] if given.batch else r for r in results]
             sent = [_seen(INTERFACE.sent(np.ascontiguousarray(a), index, 0)) for a in some]
             made = [_seen(INTERFACE.empty(r.shape, self.dtype.name, index, 0)) for r in outs]
-            self.launched((len(outs[0]),) if given.batch else (), sent, made, index, 0)
+            some_arms = (len(outs[0]),) if given.batch else ()
+            self.launched(some_arms, sent, given.drive_strides, made, index, 0)
             for to, source in zip(outs, made, strict=True):
                 device.copy_out(to.ctypes.data, source.address, to.nbytes)
             device.synchronize_stream(0)
@@ -131,16 +140,16 @@ class _DeviceRun:
         self,
         batch: Shape,
         arrays: Sequence[DeviceArray],
+        drive_strides: tuple[int, int],
         results: Sequence[DeviceArray],
         index: int,
         stream: int,
     ) -> None:
-        """The kernel on arrays of a device."""
+        """The kernel on arrays of a device; strides are those of what drives the arms."""
         plan, (q0, qd0, u, parameters) = self.plan, arrays
         what = "controller" if self.controller is not None else self.what
-        width = u.shape[-1] if self.controller is not None else self.n
-        row, step = strides_of(self.what, u.shape, width, batch, plan.steps)
-        request = request_of(self.owner, plan.method, what, self.controller, width)
+        row, step = drive_strides
+        request = request_of(self.owner, plan.method, what, self.controller, self._width(u.shape))
         drives, period = (u.address, parameters.address, 0), 1
         strides = row, step, state_stride(parameters.shape), 0, 0
         if self.controller is not None:
@@ -151,6 +160,10 @@ class _DeviceRun:
         loaded_rollout(request, index).call(
             stream, (*places, *numbers, bits_of(plan.h, self.dtype)), batch[0] if batch else 1
         )
+
+    def _width(self, shape: Shape) -> int:
+        """How many numbers drive an arm over a step."""
+        return shape[-1] if self.controller is not None else self.n
 
 
 class LeadingArray:

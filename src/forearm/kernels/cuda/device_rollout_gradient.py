@@ -27,6 +27,7 @@ from forearm.kernels.rollout_gradient import (
     GradientCall,
     RolloutGradient,
     check_batch,
+    check_pairs,
     check_states,
     checked_driving,
     is_by_record,
@@ -58,6 +59,7 @@ def gradient_on_device(
     if call.threads is not None:
         raise InputError("threads: a GPU shares arms among its own; leave it out.")
     what, controller = checked_driving(owner, plan, driving)
+    check_pairs(states, weights)
     drive = driving[what]
     if controller is not None:
         drive = np.empty(0) if controller.reference is None else controller.reference

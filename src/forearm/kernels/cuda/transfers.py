@@ -80,7 +80,11 @@ def run(function: OnDevice, given: tuple[Any, ...], call: Call, index: int = 0) 
         values = parameter_values(call.parameters, call.own, batch, dtype)
         (states if values.ndim == 2 else shared).append(values)
     asked = results_for([(*batch, *slot.shape) for slot in function.outputs], call.out, dtype)
-    results = asked if call.out is None else [apart(array, looked_at) for array in asked]
+    results = (
+        asked
+        if call.out is None
+        else [apart(array, [*looked_at, *shared, *states[len(slots) :]]) for array in asked]
+    )
     launch = function.launcher(index, bool(call.own) and not shared)
     if not batch:
         rows = _Rows([s[None] for s in states], shared, [r[None] for r in results], dtype)

@@ -213,7 +213,8 @@ def test_no_arm_has_no_gradient_but_its_shape() -> None:
 
 
 def test_records_may_be_farther_apart_than_the_run_is_long() -> None:
-    k, told = fa.compile(beam()), {"steps": 4, "step": H}
+    k = fa.compile(beam())
+    told: dict[str, Any] = {"steps": 4, "step": H}
     start, weights = (np.array([[0.2]]), np.array([[0.3]])), ([1.0], [0.5])
     wanted = k.simulate_gradient(start, weights, record=5, **told)
     found = k.simulate_gradient(start, weights, record=2**50, **told)

@@ -431,11 +431,12 @@ def program_inputs(program: FixedPoint, rng: np.random.Generator) -> dict[str, W
 @pytest.mark.slow
 @pytest.mark.parametrize("ranges", [(0.0, 1.0, 0.0), (1e-9, 1e-9, 1e-9), (0.0, 0.0, 0.0), (1e-4, 1e-4, 1e-4)])
 @pytest.mark.parametrize("word", [16, 32])
+@pytest.mark.parametrize("name", ["chain3", "puma560"])
 @pytest.mark.sweep(first=1)
 def test_small_ranges_shift_no_further_than_the_word_goes(
-    word: int, ranges: tuple[float, ...], tmp_path: Path
+    name: str, word: int, ranges: tuple[float, ...], tmp_path: Path
 ) -> None:
-    arm = fa.load("puma560")
+    arm = fa.load(name)
     program = fixed_point(
         arm, "inverse_dynamics", dict(zip(("q", "qd", "qdd"), ranges, strict=True)), word=word, name="fixed"
     )
@@ -458,7 +459,7 @@ def test_small_ranges_shift_no_further_than_the_word_goes(
     function = library(program.files(), tmp_path).fixed
     for row in range(60):
         given = [np.ascontiguousarray(array[row].astype(c_type(word))) for array in inputs.values()]
-        out = np.full(6, -7, dtype=c_type(word))
+        out = np.full(arm.n, -7, dtype=c_type(word))
         call(function, *given, out)
         assert np.array_equal(out, expected["tau"][row]), row
 

@@ -56,6 +56,7 @@ LOADED = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LOADED)
+@pytest.mark.sweep(first=2)
 def test_friction_is_in_them_whatever_it_depends_on(name: str) -> None:
     arm = LOADED[name]
     kernel, (q, qd, qdd) = fa.compile(arm), random_state(arm, 4)
@@ -83,7 +84,8 @@ def test_they_are_slopes_of_the_reference(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["panda", "puma560", "stanford", "ur5"])
+@pytest.mark.parametrize("name", ["stanford", "ur5", "panda", "puma560"])
+@pytest.mark.sweep(first=2)
 def test_they_are_what_the_graph_finds_itself(name: str) -> None:
     arm = fa.load(name)  # with its drives
     t = Tracing(arm, {})
@@ -145,6 +147,7 @@ def test_operations(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "as_made", "by_groups"), [("panda", 145, 136), ("puma560", 105, 96)])
+@pytest.mark.sweep(first=1)
 def test_columns_one_after_the_other_keep_few_values(name: str, as_made: int, by_groups: int) -> None:
     traced = trace(Tracing(fa.load(name).rigid(), {}), [FUNCTIONS["inverse_dynamics_derivatives"]])
     graph, results = traced.graph, traced.results

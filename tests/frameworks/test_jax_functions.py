@@ -287,6 +287,17 @@ def test_parameters_are_learnt(opened: Kernel) -> None:
     )
 
 
+def test_jit_may_be_switched_off(kernel: Kernel) -> None:
+    q = np.array([[0.3, -0.7, 1.1], [0.2, 0.4, -0.9]])
+    slope = jax.grad(lambda q: kernel.jax.gravity(q).sum())
+    with jax.disable_jit():
+        assert np.array_equal(kernel.jax.gravity(q), kernel.gravity(q))
+        made = slope(q)
+        run = fa.compile(kernel.arm.rigid()).jax.simulate(q, q, steps=3, step=0.01)
+    np.testing.assert_allclose(made, slope(q), rtol=ROUNDING)
+    assert np.array_equal(run.q, fa.compile(kernel.arm.rigid()).simulate(q, q, steps=3, step=0.01).q)
+
+
 def test_arrays_may_be_donated(kernel: Kernel) -> None:
     q = jnp.asarray(states(1, 6, 3)[0])
     expected = kernel.gravity(np.asarray(q))

@@ -12,7 +12,8 @@ from forearm.codegen.functions import FUNCTIONS
 from forearm.errors import InputError, NameNotFound, shorten
 from forearm.frameworks.jax_arguments import as_number, parameter_values
 from forearm.kernels.dispatch import refuse
-from forearm.kernels.kernel import Kernel, check_precision
+from forearm.kernels.function_names import check_precision
+from forearm.kernels.kernel import Kernel
 from forearm.values import check_choice
 
 if TYPE_CHECKING:

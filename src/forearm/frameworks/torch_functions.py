@@ -18,7 +18,8 @@ from forearm.frameworks.torch_operator import evaluate, is_compiling, is_followe
 from forearm.frameworks.torch_rollout import simulate
 from forearm.frameworks.torch_shortcut import Shortcuts, is_unusual
 from forearm.kernels.batch_rollout import Rollout
-from forearm.kernels.kernel import Kernel, check_names
+from forearm.kernels.function_names import check_names
+from forearm.kernels.kernel import Kernel
 
 
 class TorchFunctions:

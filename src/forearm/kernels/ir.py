@@ -12,7 +12,7 @@ from typing import Any
 
 from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
-from forearm.kernels.llvm import IRFunction, Value, call_text, declared, joined
+from forearm.kernels.llvm import IRFunction, declared, joined
 from forearm.kernels.transpose import load_columns, store_columns
 from forearm.kernels.vectors import Body, InMemory, Target
 from forearm.symbols import Expr, Graph, Region
@@ -106,11 +106,6 @@ def leaves_of(graph: Graph, names: Sequence[str]) -> list[int]:
     """The places of inputs or parameters."""
     places = {leaf: place for place, leaf in graph.leaves.items()}
     return [places[name] for name in names]
-
-
-def copy_text(to: str, there: str, count: str, whole: int | str) -> str:
-    """A call of the function below."""
-    return "  " + call_text("copied", to, there, Value(count, "i64"), Value(str(whole), "i64"))
 
 
 def copying(scalar: str) -> str:

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm, check_arm
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError
 from forearm.kernels import fastcall
 from forearm.kernels.arrays import Array, Three, as_numbers, rows_of, three_of
 from forearm.kernels.compiled import Compiled, CompileRequest
 from forearm.kernels.cpu import CPU, HOST, check_device, chosen
 from forearm.kernels.dispatch import Call, Parameters, run
+from forearm.kernels.function_names import check_names, check_precision, names_of, open_parameters
 from forearm.kernels.fused import Fused
 from forearm.kernels.locks import making
 from forearm.kernels.thread_pool import WORTH
@@ -67,7 +68,7 @@ class Kernel:
         fast: bool = False,
     ) -> None:
         self.arm, self.dtype, self.cpu, self.device, self.fast = arm, dtype, cpu, device, fast
-        self.parameters = _open(arm, parameters)
+        self.parameters = open_parameters(arm, parameters)
         self._dtype = np.dtype(dtype)
         self._made: dict[tuple[str, ...], Any] = {}  # Compiled, or DeviceCompiled
         self._elsewhere: dict[str, Kernel] = {}
@@ -428,7 +429,7 @@ class Kernel:
         """Several functions compiled as one, which shares what they share:
         any of those that `fa.generate` knows.
         """
-        names = _names("fused", functions)
+        names = names_of("fused", functions)
         if not names:
             raise InputError(
                 "fused: expected the names of functions, such as ['inverse_dynamics', 'inertia_matrix']."
@@ -612,58 +613,5 @@ def compile(
         raise InputError(
             f"compile, fast: for float32 on a GPU alone, got {np.dtype(dtype)} on {device!r}; leave it out."
         )
-    names = tuple(_names("compile, parameters", parameters))
+    names = tuple(names_of("compile, parameters", parameters))
     return Kernel(arm, str(np.dtype(dtype)), names, chosen(cpu), device, bool(fast))
-
-
-def _names(where: str, given: object) -> list[str]:
-    names: list[Any] = (
-        [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [None]
-    )
-    if not all(isinstance(name, str) for name in names):
-        raise InputError(f"{where}: expected a name or a list of names, got {shorten(given)}.")
-    return names
-
-
-def _open(arm: Arm, names: tuple[str, ...]) -> dict[str, float]:
-    """The parameters left open, with the arm's own values."""
-    if not names:
-        return {}
-    with making():
-        from forearm.reduction.symbolic import chosen_parameters
-
-    return chosen_parameters(arm, names)
-
-
-# What a kernel's own methods compute: known without looking at the table of all functions.
-OWN = (
-    "inverse_dynamics",
-    "forward_dynamics",
-    "inertia_matrix",
-    "bias",
-    "gravity",
-    "forward_kinematics",
-    "jacobian",
-    "inverse_kinematics",
-    "inverse_dynamics_derivatives",
-    "forward_dynamics_derivatives",
-)
-
-
-def check_names(names: tuple[str, ...]) -> None:
-    """Names of functions that can be compiled."""
-    if all(name in OWN for name in names):
-        return
-    with making():
-        from forearm.codegen.functions import FUNCTIONS
-
-    for name in names:
-        check_choice(name, FUNCTIONS, "compile, function")
-
-
-def check_precision(names: tuple[str, ...], dtype: str) -> None:
-    """Functions that can be compiled for a dtype."""
-    if "inverse_kinematics" in names and dtype != "float64":
-        raise InputError(
-            "inverse_kinematics: branches are told apart by forward kinematics to 1e-7, which takes float64."
-        )

@@ -1,0 +1,65 @@
+"""Names that a kernel is given: of functions, and of parameters that are left open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError, shorten
+from forearm.kernels.locks import making
+from forearm.values import check_choice
+
+
+def names_of(where: str, given: object) -> list[str]:
+    """A name, or several, as a list."""
+    names: list[Any] = (
+        [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [None]
+    )
+    if not all(isinstance(name, str) for name in names):
+        raise InputError(f"{where}: expected a name or a list of names, got {shorten(given)}.")
+    return names
+
+
+def open_parameters(arm: Arm, names: tuple[str, ...]) -> dict[str, float]:
+    """The parameters left open, with the arm's own values."""
+    if not names:
+        return {}
+    with making():
+        from forearm.reduction.symbolic import chosen_parameters
+
+    return chosen_parameters(arm, names)
+
+
+# What a kernel's own methods compute: known without looking at the table of all functions.
+OWN = (
+    "inverse_dynamics",
+    "forward_dynamics",
+    "inertia_matrix",
+    "bias",
+    "gravity",
+    "forward_kinematics",
+    "jacobian",
+    "inverse_kinematics",
+    "inverse_dynamics_derivatives",
+    "forward_dynamics_derivatives",
+)
+
+
+def check_names(names: tuple[str, ...]) -> None:
+    """Names of functions that can be compiled."""
+    if all(name in OWN for name in names):
+        return
+    with making():
+        from forearm.codegen.functions import FUNCTIONS
+
+    for name in names:
+        check_choice(name, FUNCTIONS, "compile, function")
+
+
+def check_precision(names: tuple[str, ...], dtype: str) -> None:
+    """Functions that can be compiled for a dtype."""
+    if "inverse_kinematics" in names and dtype != "float64":
+        raise InputError(
+            "inverse_kinematics: branches are told apart by forward kinematics to 1e-7, which takes float64."
+        )

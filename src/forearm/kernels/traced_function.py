@@ -93,16 +93,17 @@ def compile_function(
     made_of: object = key
     if key is None:
         found = traced() if callable(traced) else traced
-        traced, made_of = found, _content(found)
+        traced, made_of = found, content_of(found, "compile_function")
     trace = traced if callable(traced) else lambda: traced
     return TracedFunction(TracedRequest((name,), trace, made_of, arm, dtype, chosen(cpu)))
 
 
-def _content(traced: Traced) -> list[Any]:
+def content_of(traced: Traced, where: str) -> list[Any]:
+    """All that a function on the graph computes, as lists; its inputs have one axis each."""
     from forearm.symbols.content import content
 
     for a in traced.inputs:
         if len(a.shape) != 1:
-            raise InputError(f"compile_function: expected inputs with one axis, got {a.name} {a.shape}.")
+            raise InputError(f"{where}: expected inputs with one axis, got {a.name} {a.shape}.")
     shapes = [(a.name, a.shape) for a in traced.arrays]
     return [shapes, content(traced.graph, {name: list(table.flat) for name, table in traced.results.items()})]

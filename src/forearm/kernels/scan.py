@@ -1,0 +1,272 @@
+"""A step that goes over the rows of arrays with a state, in machine code from the cache or made now."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Collection, Mapping, Sequence
+from struct import Struct
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError, OutOfMemory, shorten
+from forearm.kernels.arrays import as_numbers
+from forearm.kernels.compiled import Native
+from forearm.kernels.elf import Loaded
+from forearm.kernels.fastcall import DATA, is_possible
+from forearm.kernels.function_names import names_of
+from forearm.kernels.load_or_compile import About, kept_or_made
+from forearm.kernels.native import function_of
+from forearm.kernels.thread_pool import check_stack
+from forearm.kernels.traced_function import content_of
+
+if TYPE_CHECKING:
+    from forearm.codegen.functions import Traced
+
+Floats = NDArray[np.float64]
+Sizes = dict[str, int]
+FLOAT64 = np.dtype(np.float64)
+SCAN = "scan"  # the function in its object
+
+
+class CompiledScan:
+    """A step over rows of arrays, compiled; made by `compile_scan`.
+
+    `carry` and `shared` are sizes by name of the state and of what all rows share, `rows` those of the inputs
+    that have rows, `outputs` those of the rows that it makes.
+    """
+
+    def __init__(self, name: str, carry: Sizes, shared: Sizes, rows: Sizes, outputs: Sizes, native: Native):
+        self.name, self._native = name, native
+        self.carry, self.shared, self.rows, self.outputs = carry, shared, rows, outputs
+        self._pack = Struct(f"={len(carry) + len(shared) + 2 * (len(rows) + len(outputs))}q").pack
+
+    def __repr__(self) -> str:
+        return f"<scan {self.name}({', '.join((*self.carry, *self.rows, *self.shared))}), compiled>"
+
+    def __call__(
+        self,
+        carry: Mapping[str, ArrayLike],
+        rows: Mapping[str, ArrayLike],
+        shared: Mapping[str, ArrayLike] | None = None,
+        *,
+        backwards: bool = False,
+        out: Mapping[str, Floats] | None = None,
+    ) -> tuple[dict[str, Floats], dict[str, Floats]]:
+        """The state behind the last row that is visited, (c,) each, and the outputs, (N, size) each: row i
+        from row i of the inputs. The values are those of the graph: where it chooses, a NaN that is not
+        chosen leaves no trace.
+
+        Args:
+            carry: the state before the first row, (c,) each; it stays as it is.
+            rows: inputs (N, size), by name. Views of float64 are read in place, whatever lies between two of
+                their rows, and may overlap; others are copied.
+            shared: inputs (size,) that are the same for all rows.
+            backwards: visit the last row first.
+            out: arrays (N, size) to fill, by name; outputs that are not named are new arrays.
+        """
+        ends = {name: _vector(self, "carry", name, carry, size).copy() for name, size in self.carry.items()}
+        fixed = [_vector(self, "shared", name, shared or {}, size) for name, size in self.shared.items()]
+        count = -1
+        read: list[Floats] = []
+        for name, size in self.rows.items():
+            read.append(_rows(self, name, rows, size, count))
+            count = len(read[0])
+        for what, given, known in (
+            ("carry", carry, ends),
+            ("rows", rows, self.rows),
+            ("shared", shared or {}, self.shared),
+            ("out", out or {}, self.outputs),
+        ):
+            if not given.keys() <= known.keys():
+                raise InputError(_misfit(self, what, known, given))
+        made = _made(self, count, out or {})
+        written = [_apart(array, read) for array in made.values()] if out else list(made.values())
+        numbers = [_address(array) for array in (*ends.values(), *fixed)]
+        for array in (*read, *written):
+            address, stride = _address(array), array.strides[0]
+            if backwards:
+                address, stride = address + (count - 1) * stride, -stride
+            numbers += (address, stride >> 3)
+        check_stack(self._native)
+        self._native.call(self._pack(*numbers), count)
+        for array, filled in zip(made.values(), written, strict=True):
+            if array is not filled:
+                array[...] = filled
+        return ends, made
+
+
+def compile_scan(
+    traced: Traced | Callable[[], Traced],
+    name: str = "step",
+    *,
+    carry: Sequence[str] = (),
+    shared: Sequence[str] = (),
+    key: tuple[object, ...] | None = None,
+    arm: Arm | None = None,
+) -> CompiledScan:
+    """A step on the graph as machine code that goes over rows of arrays with a state, one lane of float64,
+    from the cache if the same was compiled before.
+
+    Args:
+        traced: the step, its arrays with one axis each, or a function that traces it. Inputs named neither in
+            `carry` nor in `shared` have rows, and there is at least one of them.
+        name: of the step, for messages and for the list of what is in the cache.
+        carry: inputs that are the state; the outputs of the same names and sizes are the next state.
+        shared: inputs that are the same for all rows.
+        key: everything that the step is traced from: nothing is traced then if the code is there. Without one
+            code is known by all that the graph computes.
+        arm: the arm whose function it is, for the list of what is in the cache.
+    """
+    where = f"compile_scan, {name}"
+    carried, common = tuple(names_of(f"{where}, carry", carry)), tuple(names_of(f"{where}, shared", shared))
+    made_of: object = key
+    if key is None:
+        found = traced() if callable(traced) else traced
+        _check_roles(where, found, carried, common)
+        traced, made_of = found, content_of(found, where)
+
+    def make() -> tuple[About, bytes]:
+        from forearm.kernels.llvm import stack_of
+        from forearm.kernels.native import host, object_code
+        from forearm.kernels.scan_ir import scan_text
+
+        step = traced() if callable(traced) else traced
+        _check_roles(where, step, carried, common)
+        text = scan_text(step, carried, common, host("float64", 1))
+        about = {
+            "arm": "" if arm is None else arm.name,
+            "functions": [name],
+            "dtype": "float64",
+            "part": "scan",
+            "inputs": [(a.name, a.size) for a in step.inputs],
+            "outputs": [(a.name, a.size) for a in step.outputs],
+            "stack": stack_of(text),
+        }
+        return about, object_code(text)
+
+    def place(about: About, memory: Loaded) -> CompiledScan:
+        inputs, outputs = ({a: int(size) for a, size in about[k]} for k in ("inputs", "outputs"))
+        call = function_of(memory, SCAN, ctypes.c_void_p, ctypes.c_int64)
+        return CompiledScan(
+            name,
+            {a: inputs[a] for a in carried},
+            {a: inputs[a] for a in common},
+            {a: size for a, size in inputs.items() if a not in (*carried, *common)},
+            {a: size for a, size in outputs.items() if a not in carried},
+            Native(call, memory.addresses[SCAN], stack=int(about["stack"])),
+        )
+
+    return kept_or_made(("scan", name, made_of, carried, common), [SCAN], make, place)
+
+
+def _check_roles(where: str, step: Traced, carry: Sequence[str], shared: Sequence[str]) -> None:
+    """Refuse a step whose arrays cannot be carried, shared and taken by rows as asked."""
+    inputs, outputs = ({a.name: a for a in some} for some in (step.inputs, step.outputs))
+    for a in step.arrays:
+        if len(a.shape) != 1:
+            raise InputError(f"{where}: expected arrays with one axis, got {a.name} {a.shape}.")
+    for what, names in (("carry", carry), ("shared", shared)):
+        for name in names:
+            if name not in inputs:
+                raise InputError(f"{where}, {what}: expected names of {_listed(inputs)}, got {name!r}.")
+    for name in carry:
+        if name in shared:
+            raise InputError(f"{where}: {name} is named in carry and in shared; take it out of one of them.")
+        if name not in outputs or outputs[name].shape != inputs[name].shape:
+            got = f"one of {outputs[name].size}" if name in outputs else f"outputs {_listed(outputs)}"
+            raise InputError(
+                f"{where}, carry: expected an output {name} of {inputs[name].size} numbers, the next state, "
+                f"got {got}."
+            )
+    if len(inputs) == len({*carry, *shared}):
+        raise InputError(
+            f"{where}: expected an input that has rows; {_listed(inputs)} are carried or shared."
+        )
+
+
+def _vector(scan: CompiledScan, what: str, name: str, given: Mapping[str, ArrayLike], size: int) -> Floats:
+    """An input without rows, (size,), contiguous."""
+    value = given.get(name)
+    if value is None:
+        raise InputError(_misfit(scan, what, getattr(scan, what), given))
+    if type(value) is np.ndarray and value.dtype == FLOAT64 and value.flags.c_contiguous:
+        array = value
+    else:
+        array = as_numbers(f"{scan!r}, {what}, {name}", value, FLOAT64)
+    if array.shape != (size,):
+        raise InputError(f"{scan!r}, {what}, {name}: expected shape ({size},), got {array.shape}.")
+    return array
+
+
+def _rows(scan: CompiledScan, name: str, given: Mapping[str, ArrayLike], size: int, count: int) -> Floats:
+    """An input with rows, as it is if machine code can read it in place; a count below 0 is not known."""
+    value = given.get(name)
+    if value is None:
+        raise InputError(_misfit(scan, "rows", scan.rows, given))
+    if type(value) is np.ndarray and value.dtype == FLOAT64:
+        array = value
+    else:
+        array = as_numbers(f"{scan!r}, rows, {name}", value, FLOAT64)
+    if array.ndim != 2 or array.shape[1] != size or count not in (-1, len(array)):
+        rows = f"{count}" if count >= 0 else "N"
+        why = f" with as many rows as {next(iter(scan.rows))}" if count >= 0 else ""
+        raise InputError(f"{scan!r}, rows, {name}: expected shape ({rows}, {size}){why}, got {array.shape}.")
+    return array if _is_readable(array) else array.copy()
+
+
+def _is_readable(array: Floats) -> bool:
+    """Whether whole numbers of float64 lie between rows, and nothing between the entries of a row."""
+    stride, inner = array.strides
+    return (inner == 8 or array.shape[1] < 2) and stride & 7 == 0 and array.flags.aligned
+
+
+def _made(scan: CompiledScan, count: int, out: Mapping[str, Any]) -> dict[str, Floats]:
+    """The outputs: arrays that were given, if they fit, and new ones."""
+    made = {}
+    try:
+        for name, size in scan.outputs.items():
+            array = out.get(name)
+            if array is None:
+                array = np.empty((count, size))
+            elif (
+                type(array) is not np.ndarray
+                or array.shape != (count, size)
+                or array.dtype != FLOAT64
+                or not (array.flags.writeable and _is_readable(array))
+            ):
+                is_array = isinstance(array, np.ndarray)
+                got = f"{array.shape} of {array.dtype}" if is_array else shorten(array)
+                raise InputError(
+                    f"{scan!r}, out, {name}: expected a writeable array ({count}, {size}) of float64 whose "
+                    f"rows are contiguous, got {got}."
+                )
+            made[name] = array
+    except MemoryError as error:
+        raise OutOfMemory(f"{scan!r}: no memory for outputs of {count} rows ({error}).") from None
+    return made
+
+
+def _apart(out: Floats, read: Sequence[Floats]) -> Floats:
+    """The array to compute into: another one where `out` lies across rows that are read;
+    exactly in their place it may lie.
+    """
+    here = _address(out), out.shape, out.strides
+    across = (a for a in read if (_address(a), a.shape, a.strides) != here)
+    return np.empty(out.shape) if any(np.may_share_memory(out, a) for a in across) else out
+
+
+def _address(array: Floats) -> int:
+    if is_possible():  # a tenth of the time that NumPy's own way takes
+        return ctypes.c_int64.from_address(id(array) + DATA).value
+    return array.ctypes.data
+
+
+def _misfit(scan: CompiledScan, what: str, known: Collection[str], given: Collection[str]) -> str:
+    return f"{scan!r}, {what}: expected {_listed(known)}, got {_listed(given)}."
+
+
+def _listed(names: Collection[str]) -> str:
+    return ", ".join(map(str, names)) or "nothing"

@@ -15,6 +15,7 @@ from forearm.trajectories.limits import MotionLimits, arm_limits
 from forearm.trajectories.line_checks import Problem
 from forearm.trajectories.line_file import load_motion
 from forearm.trajectories.lines import HandLine, hand_line
+from forearm.trajectories.paths import JointPath, load_path, spline
 from forearm.trajectories.planning import Plan, plan
 from forearm.trajectories.polygon import Deviation, deviation, within
 from forearm.trajectories.recorded import RecordedMotion, read_motion, recorded
@@ -27,6 +28,7 @@ from forearm.trajectories.waypoints import through
 __all__ = [
     "Deviation",
     "HandLine",
+    "JointPath",
     "LimitUse",
     "MotionLimits",
     "MotionLog",
@@ -44,11 +46,13 @@ __all__ = [
     "deviation",
     "hand_line",
     "load_motion",
+    "load_path",
     "load_switching",
     "plan",
     "read_motion",
     "read_request",
     "recorded",
+    "spline",
     "through",
     "within",
 ]

@@ -1,0 +1,10 @@
+"""Geometric paths, without time: joint coordinates as piecewise polynomials of a path parameter.
+
+One class, `JointPath`; everything else makes one: splines, blends, ways of the hand, functions, motions.
+"""
+
+from forearm.trajectories.paths.joint_path import JointPath
+from forearm.trajectories.paths.path_file import load_path
+from forearm.trajectories.paths.splines import spline
+
+__all__ = ["JointPath", "load_path", "spline"]

@@ -1,0 +1,54 @@
+"""Polynomials on pieces from values and derivatives at their ends."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import comb, perm
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@cache
+def hermite_matrix(order: int) -> Array:
+    """Rising coefficients on 0 <= x <= 1 from (p, p', ..) at 0 and (p, p', ..) at 1, `order` of each:
+    (2 order, 2 order).
+    """
+    size = 2 * order
+    ends = np.zeros((size, size))
+    for k in range(order):
+        ends[k, k] = perm(k, k)
+        ends[order + k, k:] = [perm(i, k) for i in range(k, size)]
+    # its inverse is of whole numbers and, from the second derivative on, of halves of them
+    matrix: Array = np.round(2.0 * np.linalg.inv(ends)) / 2.0
+    matrix.flags.writeable = False
+    return matrix
+
+
+def hermite_pieces(breaks: Array, values: Array) -> Array:
+    """Coefficients (k, 2 r, n) of the pieces between breaks (k+1,) from values (k+1, r, n):
+    q and its derivatives below the r-th.
+    """
+    order = values.shape[1]
+    h = np.diff(breaks)[:, None, None]
+    powers = h ** np.arange(order)[None, :, None]
+    ends = np.concatenate([values[:-1] * powers, values[1:] * powers], axis=1)
+    ends[:, order] -= values[:-1, 0]  # the difference is exact where the sum of both is not
+    ends[:, 0] = 0.0
+    pieces: Array = np.einsum("ij,kjn->kin", hermite_matrix(order), ends)
+    pieces /= h ** np.arange(2 * order)[None, :, None]
+    pieces[:, :order] = values[:-1] / np.array([perm(i, i) for i in range(order)])[None, :, None]
+    return pieces
+
+
+def shifted(pieces: Array, by: Array) -> Array:
+    """The same polynomials (k, d+1, n) in powers of (x - by), by (k,)."""
+    size = pieces.shape[1]
+    powers = by[:, None] ** np.arange(size)[None]
+    made = np.zeros_like(pieces)
+    for i in range(size):
+        for j in range(i, size):
+            made[:, i] += comb(j, i) * powers[:, j - i, None] * pieces[:, j]
+    return made

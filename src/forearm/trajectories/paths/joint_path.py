@@ -1,0 +1,172 @@
+"""A path of the joints: piecewise polynomials of a path parameter, with what planners ask of them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.errors import InputError
+from forearm.values import as_floats, check_ending, check_name
+
+Array = NDArray[np.float64]
+Pieces = NDArray[np.intp]
+ROUNDING = 1e-12  # of the length: a place so little beyond the end is the end
+CORNER = 1e-9  # of the size of q': a smaller jump is rounding
+
+
+@dataclass(frozen=True, eq=False)
+class JointPath:
+    """Joint coordinates as piecewise polynomials of a path parameter s from 0 to `length`.
+
+    Attributes:
+        breaks: where pieces begin and end, (k+1,), rising from 0.
+        coefficients: of rising powers of (s - breaks[i]), (k, d+1, n), rad or m.
+        name: for messages.
+        polygon: the points (m, n) that it was asked to follow; None: none.
+    """
+
+    breaks: Array
+    coefficients: Array
+    name: str = "path"
+    polygon: Array | None = None
+
+    def __post_init__(self) -> None:
+        breaks, pieces = as_floats(self.breaks, "breaks"), as_floats(self.coefficients, "coefficients")
+        if breaks.ndim != 1 or len(breaks) < 2 or breaks[0] != 0.0 or not (np.diff(breaks) > 0.0).all():
+            raise InputError(f"{self.name}, breaks: expected at least two numbers that rise from 0, finite.")
+        if pieces.ndim != 3 or len(pieces) != len(breaks) - 1 or not pieces.shape[1] or not pieces.shape[2]:
+            raise InputError(
+                f"{self.name}, coefficients: expected shape ({len(breaks) - 1}, d+1, n), got {pieces.shape}."
+            )
+        given = [breaks, pieces]
+        if self.polygon is not None:
+            points = as_floats(self.polygon, "polygon")
+            if points.ndim != 2 or points.shape[1] != pieces.shape[2] or len(points) < 2:
+                raise InputError(
+                    f"{self.name}, polygon: expected points (m, {pieces.shape[2]}), got {points.shape}."
+                )
+            given.append(points)
+        if not all(np.isfinite(x).all() for x in given):
+            raise InputError(f"{self.name}: every number of a path must be finite.")
+        check_name(self.name, "path")
+        for x, kept in zip(given, ("breaks", "coefficients", "polygon"), strict=False):
+            x.flags.writeable = False
+            object.__setattr__(self, kept, x)
+
+    @property
+    def n(self) -> int:
+        """The number of joints."""
+        return int(self.coefficients.shape[2])
+
+    @property
+    def length(self) -> float:
+        """The last s."""
+        return float(self.breaks[-1])
+
+    @cached_property
+    def corners(self) -> tuple[float, ...]:
+        """The places inside at which q' jumps: a motion has to stop there."""
+        inside = self.breaks[1:-1]
+        before = self.at(inside, np.arange(len(inside)))[1]
+        after = self.at(inside, np.arange(len(inside)) + 1)[1]
+        size = np.maximum(np.abs(before), np.abs(after)).max(axis=1, initial=0.0)
+        jumps = np.abs(after - before).max(axis=1, initial=0.0) > CORNER * size
+        return tuple(inside[jumps].tolist())
+
+    def piece_of(self, s: ArrayLike) -> Pieces:
+        """Which piece each of the places (m,) lies in, (m,): the one to the right of a break."""
+        return self._piece_of(self._places(s)[1])
+
+    def at(self, s: ArrayLike, piece: ArrayLike | None = None) -> tuple[Array, Array, Array]:
+        """q, dq/ds, d2q/ds2 at a place, (n,) each, or at places (m,), (m, n) each.
+
+        Args:
+            s: the places.
+            piece: whose polynomial to take, (m,); None: that to the right of a break, the last at the end.
+        """
+        single, places = self._places(s)
+        x, powers = self._gathered(places, piece)
+        c = powers[-1]
+        q, first, second = c, np.zeros_like(c), np.zeros_like(c)
+        for k, c in enumerate(reversed(powers[:-1])):
+            # Horner's scheme for value, derivative and half the second one at once
+            if k > 1:
+                second *= x
+            if k > 0:
+                second += first
+                first *= x
+            first += q
+            q *= x
+            q += c
+        second *= 2.0
+        made = tuple(y.reshape(len(places), self.n) for y in (q, first, second))
+        return (made[0][0], made[1][0], made[2][0]) if single else (made[0], made[1], made[2])
+
+    def third(self, s: ArrayLike, piece: ArrayLike | None = None) -> Array:
+        """d3q/ds3 at a place, (n,), or at places (m,), (m, n); arguments as in `at`."""
+        single, places = self._places(s)
+        x, powers = self._gathered(places, piece)
+        total = np.zeros_like(powers[0])
+        for k in range(len(powers) - 1, 2, -1):
+            total *= x
+            total += k * (k - 1) * (k - 2) * powers[k]
+        made = total.reshape(len(places), self.n)
+        return np.asarray(made[0] if single else made)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it as .json, whole or not at all; `load_path` reads it back to the bit."""
+        from forearm.trajectories.paths.path_file import write_path
+
+        check_ending(path, (".json",), "a path")
+        write_path(self, path)
+
+    def __repr__(self) -> str:
+        count = len(self.coefficients)
+        return (
+            f"<JointPath {self.name!r} of {self.n} joints: {count} piece{'s' * (count > 1)}, "
+            f"length {self.length:g}, {len(self.corners)} corner{'s' * (len(self.corners) != 1)}>"
+        )
+
+    @cached_property
+    def _by_power(self) -> tuple[Array, ...]:
+        return tuple(np.ascontiguousarray(c) for c in np.moveaxis(self.coefficients, 1, 0))
+
+    def _places(self, s: ArrayLike) -> tuple[bool, Array]:
+        """Whether one place was asked for, and the places (m,); an error where any is outside of the path."""
+        asked = s if isinstance(s, np.ndarray) and s.dtype == np.float64 else as_floats(s, "s")
+        if asked.ndim > 1:
+            raise InputError(f"s: expected a place or places (m,), got shape {asked.shape}.")
+        places, length = np.atleast_1d(asked), self.length
+        if len(places) and not (places.min() >= 0.0 and places.max() <= length):
+            places = np.where((places > length) & (places <= length * (1.0 + ROUNDING)), length, places)
+            outside = ~((places >= 0.0) & (places <= length))
+            if outside.any():
+                raise InputError(
+                    f"s: {float(places[outside][0])!r} is outside of {self.name!r}, which goes from 0 to "
+                    f"{length!r}."
+                )
+        return asked.ndim == 0, places
+
+    def _piece_of(self, s: Array) -> Pieces:
+        count = len(self.breaks) - 1
+        if len(s) > 16 and (s[1:] >= s[:-1]).all():  # counting is several times faster than searching
+            first = np.searchsorted(s, self.breaks[1:-1], side="left")
+            return np.repeat(np.arange(count), np.diff(first, prepend=0, append=len(s)))
+        return np.minimum(np.searchsorted(self.breaks, s, side="right") - 1, count - 1)
+
+    def _gathered(self, s: Array, piece: ArrayLike | None) -> tuple[Array, list[Array]]:
+        """s since the break of its piece, once per joint, and the coefficients of each power, (m * n,) each."""
+        if piece is None:
+            k = self._piece_of(s)
+        else:
+            k = np.broadcast_to(np.asarray(piece), s.shape)
+            if k.dtype.kind not in "iu" or (k.size and not (k.min() >= 0 and k.max() < len(self.breaks) - 1)):
+                raise InputError(
+                    f"piece: expected whole numbers from 0 to {len(self.breaks) - 2}, one per place."
+                )
+        x = np.repeat(s - self.breaks[k], self.n)
+        return x, [np.take(c, k, axis=0).ravel() for c in self._by_power]

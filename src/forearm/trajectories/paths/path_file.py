@@ -1,0 +1,65 @@
+"""Paths of the joints as JSON, to the last bit and back."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from forearm.errors import InputError, shorten
+from forearm.reading.fields import ChoiceField, ListField, NumberField, TableField, TextField
+from forearm.reading.textfile import write_text
+from forearm.trajectories.paths.joint_path import JointPath
+from forearm.trajectories.switching_file import read_json
+
+FORMAT = "forearm-path/1"
+NUMBERS = ListField(NumberField())
+PATH = TableField(
+    {
+        "format": ChoiceField((FORMAT,)),
+        "name": TextField("for messages"),
+        "breaks": ListField(NumberField(), doc="where pieces begin and end, rising from 0"),
+        "coefficients": ListField(
+            ListField(NUMBERS), doc="of each piece, by rising powers of s - break: one per joint, rad (m)"
+        ),
+        "polygon": ListField(NUMBERS, doc="the points that it was asked to follow"),
+    },
+    required=("format", "name", "breaks", "coefficients"),
+)
+
+
+def write_path(path: JointPath, file: str | os.PathLike[str]) -> None:
+    """Write the file whole or not at all."""
+    document: dict[str, Any] = {"format": FORMAT, "name": path.name, "breaks": path.breaks.tolist()}
+    document["coefficients"] = path.coefficients.tolist()
+    if path.polygon is not None:
+        document["polygon"] = path.polygon.tolist()
+    write_text(file, json.dumps(document) + "\n")
+
+
+def load_path(path: str | os.PathLike[str]) -> JointPath:
+    """The path in a .json file that `JointPath.save` wrote."""
+    where = Path(path)
+    return path_from_document(read_json(where), where.name)
+
+
+def path_from_document(document: Any, name: str) -> JointPath:
+    """The path in what a file called `name` holds."""
+    data = PATH.read(document, name)
+    arrays = {}
+    for key, dimensions in (("breaks", 1), ("coefficients", 3), ("polygon", 2)):
+        if key not in data:
+            continue
+        try:
+            arrays[key] = np.array(data[key], dtype=np.float64)
+        except ValueError:
+            arrays[key] = np.empty(0)
+        if arrays[key].ndim != dimensions or not arrays[key].size:
+            raise InputError(f"{name}, {key}: rows must be equally long, got {shorten(data[key])}.")
+    try:
+        return JointPath(name=data["name"], **arrays)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from error

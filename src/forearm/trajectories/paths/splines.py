@@ -1,0 +1,151 @@
+"""Splines through points: the polygon itself, cubics without overshoot, and the curves of least bending."""
+
+from __future__ import annotations
+
+from math import perm
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.errors import InputError
+from forearm.trajectories.paths.banded import solve_symmetric
+from forearm.trajectories.paths.hermite import hermite_matrix, hermite_pieces
+from forearm.trajectories.paths.joint_path import JointPath
+from forearm.values import as_floats, check_choice
+
+Array = NDArray[np.float64]
+MOST = 100_000  # points
+CONTINUITIES = (0, 1, 2, 4)
+# powers of the distance between points that their parameters lie apart
+PARAMETERS = {"chord": 1.0, "centripetal": 0.5, "uniform": 0.0}
+SAME = 1e-12  # of the largest coordinate: points nearer than that are one
+
+
+def spline(
+    points: ArrayLike, continuity: int = 2, parameter: str = "chord", name: str = "spline"
+) -> JointPath:
+    """A path through points; neighbours that repeat each other are dropped.
+
+    Continuity 0 is the polygon, with a corner at every point. 1 is Hermite's cubic whose slopes keep every
+    joint between its two points (Fritsch and Carlson), so nothing overshoots. 2 is the cubic spline with the
+    least integral of |q''|^2: its ends are natural, q'' = 0. Ends without a knot follow samples of a smooth
+    curve more closely, but swing out where points are few, as waypoints of an arm are; natural ones set off
+    straight, and through two points they give the line. 4 is the quintic spline with the least integral of
+    |q'''|^2 among those with q'' = 0 at the ends, for limits on the rate of acceleration.
+
+    Args:
+        points: joint coordinates (m, n), rad or m, up to 100,000 of them.
+        continuity: how many derivatives are continuous: 0, 1, 2 or 4.
+        parameter: how far apart parameters of neighbours lie, scaled to the length of the polygon: "chord",
+            as their distance; "centripetal", as its root, which bends less beside sharp corners; "uniform".
+        name: of the path, for messages.
+    """
+    given = checked_points(points, "points")
+    if isinstance(continuity, bool) or continuity not in CONTINUITIES:
+        raise InputError(f"continuity: expected 0, 1, 2 or 4, got {continuity!r}.")
+    check_choice(parameter, PARAMETERS, "parameter")
+    p = distinct(given)
+    chords = np.linalg.norm(np.diff(p, axis=0), axis=1)
+    steps = chords ** PARAMETERS[parameter]
+    breaks = np.concatenate([[0.0], np.cumsum(steps * (chords.sum() / steps.sum()))])
+    if continuity == 0:
+        slopes = np.diff(p, axis=0) / np.diff(breaks)[:, None]
+        return JointPath(breaks, np.stack([p[:-1], slopes], axis=1), name, given)
+    if continuity == 1:
+        values = np.stack([p, _monotone_slopes(breaks, p)], axis=1)
+    else:
+        values = _least_bending(breaks, p, 2 if continuity == 2 else 3)
+    return JointPath(breaks, hermite_pieces(breaks, values), name, given)
+
+
+def checked_points(points: ArrayLike, what: str) -> Array:
+    """Points (m, n), finite, neither too few nor too many."""
+    given = as_floats(points, what)
+    if given.ndim != 2 or not given.shape[1]:
+        raise InputError(f"{what}: expected points (m, n), one row per point, got shape {given.shape}.")
+    if not 2 <= len(given) <= MOST:
+        raise InputError(f"{what}: expected 2 to {MOST} points, got {len(given)}.")
+    bad = np.argwhere(~np.isfinite(given))
+    if bad.size:
+        row, joint = bad[0]
+        raise InputError(
+            f"{what}: row {row} has {given[row, joint]} for joint {joint + 1}; every number must be finite."
+        )
+    return given
+
+
+def distinct(points: Array) -> Array:
+    """Points without those that repeat the one before; an error where fewer than two are left."""
+    small = SAME * max(float(np.abs(points).max()), 1.0)
+    keep = np.concatenate([[True], np.abs(np.diff(points, axis=0)).max(axis=1) > small])
+    if keep.sum() < 2:
+        raise InputError("points: all of them are the same; a path needs two that differ.")
+    return np.asarray(points[keep])
+
+
+def _monotone_slopes(s: Array, p: Array) -> Array:
+    """Slopes (m, n) at the points with which Hermite's cubics keep every joint between its two points."""
+    h, d = np.diff(s)[:, None], np.diff(p, axis=0) / np.diff(s)[:, None]
+    slopes = np.empty_like(p)
+    if len(p) == 2:
+        slopes[:] = d[0]
+        return slopes
+    before, after = 2.0 * h[1:] + h[:-1], h[1:] + 2.0 * h[:-1]
+    same = d[:-1] * d[1:] > 0.0
+    safe = [np.where(same, x, 1.0) for x in (d[:-1], d[1:])]
+    # the weighted harmonic mean is at most three times the smaller of both
+    slopes[1:-1] = np.where(same, (before + after) / (before / safe[0] + after / safe[1]), 0.0)
+    slopes[0] = _end_slope(h[0], h[1], d[0], d[1])
+    slopes[-1] = _end_slope(h[-1], h[-2], d[-1], d[-2])
+    return slopes
+
+
+def _end_slope(h0: Array, h1: Array, d0: Array, d1: Array) -> Array:
+    """That of the parabola through three points, kept between 0 and three times the first chord's."""
+    slope = ((2.0 * h0 + h1) * d0 - h0 * d1) / (h0 + h1)
+    return np.where(d0 > 0.0, np.clip(slope, 0.0, 3.0 * d0), np.clip(slope, 3.0 * d0, 0.0))
+
+
+def _least_bending(s: Array, p: Array, order: int) -> Array:
+    """q and its derivatives below `order` at the points, (m, order, n), with which the integral of the
+    square of the derivative of that order is least.
+
+    The integral is a quadratic form of the derivatives at the points, as Hermite's polynomials between them
+    depend linearly on those; its matrix is positive definite and couples neighbours only. From the second
+    on, even derivatives are 0 at both ends.
+    """
+    unit = _energy(order)
+    h = np.diff(s)
+    size = order - 1
+    powers = h[:, None] ** np.arange(order)
+    scale = np.concatenate([powers, powers], axis=1)
+    K = h[:, None, None] ** (1.0 - 2.0 * order) * scale[:, :, None] * unit * scale[:, None, :]
+    left, right = slice(1, order), slice(order + 1, 2 * order)
+    D = np.zeros((len(p), size, size))
+    D[:-1] += K[:, left, left]
+    D[1:] += K[:, right, right]
+    U = K[:, left, right].copy()
+    rise = np.diff(p, axis=0)[:, None, :]  # only differences of points count
+    wanted = np.zeros((len(p), size, p.shape[1]))
+    wanted[:-1] -= K[:, left, order, None] * rise
+    wanted[1:] -= K[:, right, order, None] * rise
+    if order == 3:
+        for end in (0, -1):
+            D[end, 1, :] = D[end, :, 1] = 0.0
+            D[end, 1, 1], wanted[end, 1] = 1.0, 0.0
+        U[0, 1, :] = 0.0
+        U[-1, :, 1] = 0.0
+    return np.concatenate([p[:, None], solve_symmetric(D, U, wanted)], axis=1)
+
+
+def _energy(order: int) -> Array:
+    """The quadratic form of the integral of the square of the derivative of this order over 0 <= x <= 1,
+    of the values and derivatives at both ends: (2 order, 2 order).
+    """
+    size = 2 * order
+    gram = np.zeros((size, size))
+    for i in range(order, size):
+        for j in range(order, size):
+            gram[i, j] = perm(i, order) * perm(j, order) / (i + j - 2 * order + 1)
+    H = hermite_matrix(order)
+    return np.asarray(H.T @ gram @ H)

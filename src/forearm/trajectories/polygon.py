@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.errors import InputError, shorten
+from forearm.trajectories.roots import roots_within
 from forearm.trajectories.switching import Switching
 from forearm.values import as_floats, check_number
 
 Array = NDArray[np.float64]
-HALVINGS = 60  # of an interval: a float has 53 bits
+ROWS = 4096  # pieces looked at together
 SAMPLES = 201  # a segment, where places are measured by a function
 Measure = Callable[[Array], Array]
 
@@ -66,16 +67,13 @@ def deviation(motion: Switching, place: Measure | None = None, samples: int = SA
     q, qd, qdd = (x.reshape(k, pieces, motion.n) for x in motion.at(middle.ravel()))
     origin, chord = motion.points[:-1, None], np.diff(motion.points, axis=0)[:, None]
     V1, V2 = qd * widths[..., None], 0.5 * qdd * (widths**2)[..., None]
-    V = (q - origin - 0.5 * V1 + 0.25 * V2, V1 - V2, V2)  # V0 + V1 x + V2 x^2 with x from 0 to 1 over a piece
-    length = np.linalg.norm(chord, axis=2, keepdims=True)
-    u = chord / np.where(length > 0.0, length, 1.0)
-    across = tuple(v - u * (v * u).sum(axis=2, keepdims=True) for v in V)
-    turning = [_critical(*W) for W in (across, V, (V[0] - chord, V[1], V[2]))]
-    x = np.concatenate([np.zeros((k, pieces, 1)), *turning, np.ones((k, pieces, 1))], axis=2)[..., None]
-    y = V[0][:, :, None] + x * (V[1][:, :, None] + x * V[2][:, :, None])
-    distance = _from_segment(y, u[:, :, None], length[:, :, None]).reshape(k, -1)
+    # V0 + V1 x + V2 x^2 with x from 0 to 1 over a piece
+    V = np.stack([q - origin - 0.5 * V1 + 0.25 * V2, V1 - V2, V2], axis=2)
+    chords = np.broadcast_to(chord, q.shape)
+    found = largest_distances(V.reshape(-1, 3, motion.n), chords.reshape(-1, motion.n))
+    distance, x = (y.reshape(k, pieces) for y in found)
     best = distance.argmax(axis=1)
-    when = (starts[..., None] + x[..., 0] * widths[..., None]).reshape(k, -1)
+    when = starts + x * widths
     rows = np.arange(k)
     return Deviation(distance[rows, best], when[rows, best])
 
@@ -102,34 +100,45 @@ def _pieces(motion: Switching) -> tuple[Array, Array]:
     return motion.times[:-1, None] + cuts[:, :-1], np.diff(cuts, axis=1)
 
 
-def _critical(V0: Array, V1: Array, V2: Array) -> Array:
-    """Where |V0 + V1 x + V2 x^2| may be largest within 0 <= x <= 1: (k, pieces, n) each -> (k, pieces, 3).
+def largest_distances(V: Array, chord: Array) -> tuple[Array, Array]:
+    """How far V0 + V1 x + .., 0 <= x <= 1, goes from the line from 0 to `chord`, and at which x:
+    (r, d+1, n) and (r, n) -> (r,) each.
 
-    Half of the square's derivative is c0 + c1 x + c2 x^2 + c3 x^3; between the places where its own
-    derivative vanishes it has one root at most, which halving finds. Where there is none an end of the
-    interval comes out, which does no harm.
+    The distance is that from the line's direction, from one end or from the other; the square of each is a
+    polynomial, taken where its derivative vanishes.
     """
-    c0, c1 = (V0 * V1).sum(axis=2), (V1 * V1 + 2.0 * V0 * V2).sum(axis=2)
-    c2, c3 = 3.0 * (V1 * V2).sum(axis=2), 2.0 * (V2 * V2).sum(axis=2)
-    root = np.sqrt(np.maximum(c2 * c2 - 3.0 * c1 * c3, 0.0))
-    # the roots of c1 + 2 c2 x + 3 c3 x^2 without a difference of near numbers
-    far = -c2 - np.where(c2 < 0.0, -root, root)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        bends = np.stack([far / (3.0 * c3), c1 / far])
-    bends = np.sort(np.clip(np.nan_to_num(bends, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0), axis=0)
-    low = np.stack([np.zeros_like(c0), *bends], axis=-1)
-    high = np.stack([*bends, np.ones_like(c0)], axis=-1)
+    distance, where = np.empty(len(V)), np.empty(len(V))
+    for first in range(0, len(V), ROWS):
+        rows = slice(first, first + ROWS)
+        distance[rows], where[rows] = _largest(V[rows], chord[rows])
+    return distance, where
 
-    def slope(x: Array) -> Array:
-        value: Array = c0[..., None] + x * (c1[..., None] + x * (c2[..., None] + x * c3[..., None]))
-        return value
 
-    falling = slope(low) > slope(high)
-    for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        left = (slope(middle) > 0.0) ^ falling
-        low, high = np.where(left, low, middle), np.where(left, middle, high)
-    return low
+def _largest(V: Array, chord: Array) -> tuple[Array, Array]:
+    length = np.linalg.norm(chord, axis=1, keepdims=True)
+    u = chord / np.where(length > 0.0, length, 1.0)
+    across = V - u[:, None] * (V * u[:, None]).sum(axis=2, keepdims=True)
+    beyond = V.copy()
+    beyond[:, 0] -= chord
+    turning = [_turning(W) for W in (across, V, beyond)]
+    x = np.concatenate([np.zeros_like(length), *turning, np.ones_like(length)], axis=1)
+    y = np.repeat(V[:, -1:], x.shape[1], axis=1)
+    for k in range(V.shape[1] - 2, -1, -1):
+        y = y * x[..., None] + V[:, k, None]
+    distance = _from_segment(y, u[:, None], length[:, None])
+    best = distance.argmax(axis=1)
+    rows = np.arange(len(V))
+    return distance[rows, best], x[rows, best]
+
+
+def _turning(W: Array) -> Array:
+    """Where |W0 + W1 x + ..| may be largest within 0 <= x <= 1: (r, d+1, n) -> (r, 2 d - 1), the rest 0."""
+    degree = W.shape[1] - 1
+    c = np.zeros((len(W), 2 * degree))  # half of the derivative of the square
+    for i in range(degree + 1):
+        for j in range(1, degree + 1):
+            c[:, i + j - 1] += j * (W[:, i] * W[:, j]).sum(axis=1)
+    return np.nan_to_num(roots_within(c), nan=0.0)
 
 
 def _from_segment(y: Array, u: Array, length: Array) -> Array:

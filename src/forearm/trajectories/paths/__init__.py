@@ -3,8 +3,18 @@
 One class, `JointPath`; everything else makes one: splines, blends, ways of the hand, functions, motions.
 """
 
+from forearm.trajectories.paths.blends import blended
+from forearm.trajectories.paths.envelope import PathDeviation, path_deviation, within_envelope
 from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.paths.path_file import load_path
 from forearm.trajectories.paths.splines import spline
 
-__all__ = ["JointPath", "load_path", "spline"]
+__all__ = [
+    "JointPath",
+    "PathDeviation",
+    "blended",
+    "load_path",
+    "path_deviation",
+    "spline",
+    "within_envelope",
+]

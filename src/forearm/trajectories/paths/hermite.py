@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from math import comb, perm
+from math import perm
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,14 +41,3 @@ def hermite_pieces(breaks: Array, values: Array) -> Array:
     pieces /= h ** np.arange(2 * order)[None, :, None]
     pieces[:, :order] = values[:-1] / np.array([perm(i, i) for i in range(order)])[None, :, None]
     return pieces
-
-
-def shifted(pieces: Array, by: Array) -> Array:
-    """The same polynomials (k, d+1, n) in powers of (x - by), by (k,)."""
-    size = pieces.shape[1]
-    powers = by[:, None] ** np.arange(size)[None]
-    made = np.zeros_like(pieces)
-    for i in range(size):
-        for j in range(i, size):
-            made[:, i] += comb(j, i) * powers[:, j - i, None] * pieces[:, j]
-    return made

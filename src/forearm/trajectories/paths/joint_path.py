@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import InputError
+from forearm.trajectories.roots import roots_within
 from forearm.values import as_floats, check_ending, check_name
 
 Array = NDArray[np.float64]
 Pieces = NDArray[np.intp]
 ROUNDING = 1e-12  # of the length: a place so little beyond the end is the end
+STILL = 1e-12  # of the largest q': a joint that is slower than that throughout a piece stands
 CORNER = 1e-9  # of the size of q': a smaller jump is rounding
 
 
@@ -27,35 +29,44 @@ class JointPath:
         coefficients: of rising powers of (s - breaks[i]), (k, d+1, n), rad or m.
         name: for messages.
         polygon: the points (m, n) that it was asked to follow; None: none.
+        marks: the breaks at which it passes these points, (m,); None: none.
     """
 
     breaks: Array
     coefficients: Array
     name: str = "path"
     polygon: Array | None = None
+    marks: Array | None = None
 
     def __post_init__(self) -> None:
-        breaks, pieces = as_floats(self.breaks, "breaks"), as_floats(self.coefficients, "coefficients")
-        if breaks.ndim != 1 or len(breaks) < 2 or breaks[0] != 0.0 or not (np.diff(breaks) > 0.0).all():
-            raise InputError(f"{self.name}, breaks: expected at least two numbers that rise from 0, finite.")
-        if pieces.ndim != 3 or len(pieces) != len(breaks) - 1 or not pieces.shape[1] or not pieces.shape[2]:
-            raise InputError(
-                f"{self.name}, coefficients: expected shape ({len(breaks) - 1}, d+1, n), got {pieces.shape}."
-            )
-        given = [breaks, pieces]
-        if self.polygon is not None:
-            points = as_floats(self.polygon, "polygon")
-            if points.ndim != 2 or points.shape[1] != pieces.shape[2] or len(points) < 2:
-                raise InputError(
-                    f"{self.name}, polygon: expected points (m, {pieces.shape[2]}), got {points.shape}."
-                )
-            given.append(points)
-        if not all(np.isfinite(x).all() for x in given):
-            raise InputError(f"{self.name}: every number of a path must be finite.")
         check_name(self.name, "path")
-        for x, kept in zip(given, ("breaks", "coefficients", "polygon"), strict=False):
-            x.flags.writeable = False
-            object.__setattr__(self, kept, x)
+        b, c = as_floats(self.breaks, "breaks"), as_floats(self.coefficients, "coefficients")
+        if b.ndim != 1 or len(b) < 2 or b[0] != 0.0 or not (np.diff(b) > 0.0).all():
+            raise InputError(f"{self.name}, breaks: expected two numbers at least, rising from 0.")
+        if c.ndim != 3 or len(c) != len(b) - 1 or not c.shape[1] or not c.shape[2]:
+            raise InputError(
+                f"{self.name}, coefficients: expected shape ({len(b) - 1}, d+1, n), got {c.shape}."
+            )
+        kept = {"breaks": b, "coefficients": c}
+        if self.polygon is not None:
+            kept["polygon"] = points = as_floats(self.polygon, "polygon")
+            if points.ndim != 2 or points.shape[1] != c.shape[2] or len(points) < 2:
+                raise InputError(
+                    f"{self.name}, polygon: expected points (m, {c.shape[2]}), got {points.shape}."
+                )
+        if self.marks is not None:
+            kept["marks"] = marks = as_floats(self.marks, "marks")
+            count = 0 if self.polygon is None else len(self.polygon)
+            if marks.shape != (count,) or not np.isin(marks, b).all() or not (np.diff(marks) >= 0.0).all():
+                raise InputError(
+                    f"{self.name}, marks: expected one of the breaks for each of the {count} points of the "
+                    "polygon, none before the last."
+                )
+        for name, array in kept.items():
+            if not np.isfinite(array).all():
+                raise InputError(f"{self.name}, {name}: every number must be finite.")
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
 
     @property
     def n(self) -> int:
@@ -117,6 +128,34 @@ class JointPath:
         made = total.reshape(len(places), self.n)
         return np.asarray(made[0] if single else made)
 
+    def reversals(self) -> Array:
+        """Every place inside at which q' of some joint changes its sign or touches 0, rising: simple roots to
+        1e-12 of the length.
+
+        Where a joint stands for a while, it is the places at which it begins and ends to do so.
+        """
+        h = np.diff(self.breaks)
+        powers = np.arange(1, self.coefficients.shape[1])
+        slopes = self.coefficients[:, 1:] * (powers * h[:, None] ** (powers - 1))[:, :, None]
+        largest = float(np.abs(slopes).max(initial=0.0))
+        c = np.moveaxis(slopes, 2, 1).reshape(-1, len(powers))
+        c = np.where(np.abs(c).max(axis=1, initial=0.0, keepdims=True) <= STILL * largest, 0.0, c)
+        if not c.size:
+            return np.zeros(0)
+        roots = roots_within(c).reshape(len(h), -1)
+        places = (self.breaks[:-1, None] + roots * h[:, None])[~np.isnan(roots)]
+        signs = [
+            np.sign(x.reshape(len(h), -1)) * (np.abs(x.reshape(len(h), -1)) > STILL * largest)
+            for x in (c[:, 0], c.sum(axis=1))
+        ]
+        changes = (signs[1][:-1] != signs[0][1:]).any(axis=1)
+        return self._merged(np.concatenate([places, self.breaks[1:-1][changes]]))
+
+    def extremes(self) -> tuple[Array, Array]:
+        """The least and the largest q on the way, (n,) each."""
+        q = self.at(np.concatenate([self.breaks, self.reversals()]))[0]
+        return q.min(axis=0), q.max(axis=0)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it as .json, whole or not at all; `load_path` reads it back to the bit."""
         from forearm.trajectories.paths.path_file import write_path
@@ -130,6 +169,15 @@ class JointPath:
             f"<JointPath {self.name!r} of {self.n} joints: {count} piece{'s' * (count > 1)}, "
             f"length {self.length:g}, {len(self.corners)} corner{'s' * (len(self.corners) != 1)}>"
         )
+
+    def _merged(self, places: Array) -> Array:
+        """Places inside, rising; those that rounding keeps apart are one, at a break if one is so near."""
+        near = ROUNDING * self.length
+        k = np.clip(np.searchsorted(self.breaks, places), 1, len(self.breaks) - 1)
+        for at in (self.breaks[k - 1], self.breaks[k]):
+            places = np.where(np.abs(places - at) <= near, at, places)
+        places = np.unique(places[(places > near) & (places < self.length - near)])
+        return np.asarray(places[np.diff(places, prepend=-1.0) > near])
 
     @cached_property
     def _by_power(self) -> tuple[Array, ...]:
@@ -159,7 +207,7 @@ class JointPath:
         return np.minimum(np.searchsorted(self.breaks, s, side="right") - 1, count - 1)
 
     def _gathered(self, s: Array, piece: ArrayLike | None) -> tuple[Array, list[Array]]:
-        """s since the break of its piece, once per joint, and the coefficients of each power, (m * n,) each."""
+        """s since the break of its piece, once per joint, and coefficients by power, (m * n,) each."""
         if piece is None:
             k = self._piece_of(s)
         else:

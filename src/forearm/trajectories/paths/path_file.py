@@ -26,6 +26,7 @@ PATH = TableField(
             ListField(NUMBERS), doc="of each piece, by rising powers of s - break: one per joint, rad (m)"
         ),
         "polygon": ListField(NUMBERS, doc="the points that it was asked to follow"),
+        "marks": ListField(NumberField(), doc="the breaks at which it passes them"),
     },
     required=("format", "name", "breaks", "coefficients"),
 )
@@ -35,8 +36,9 @@ def write_path(path: JointPath, file: str | os.PathLike[str]) -> None:
     """Write the file whole or not at all."""
     document: dict[str, Any] = {"format": FORMAT, "name": path.name, "breaks": path.breaks.tolist()}
     document["coefficients"] = path.coefficients.tolist()
-    if path.polygon is not None:
-        document["polygon"] = path.polygon.tolist()
+    for key, array in (("polygon", path.polygon), ("marks", path.marks)):
+        if array is not None:
+            document[key] = array.tolist()
     write_text(file, json.dumps(document) + "\n")
 
 
@@ -50,7 +52,7 @@ def path_from_document(document: Any, name: str) -> JointPath:
     """The path in what a file called `name` holds."""
     data = PATH.read(document, name)
     arrays = {}
-    for key, dimensions in (("breaks", 1), ("coefficients", 3), ("polygon", 2)):
+    for key, dimensions in (("breaks", 1), ("coefficients", 3), ("polygon", 2), ("marks", 1)):
         if key not in data:
             continue
         try:

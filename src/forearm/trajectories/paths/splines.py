@@ -44,18 +44,19 @@ def spline(
     if isinstance(continuity, bool) or continuity not in CONTINUITIES:
         raise InputError(f"continuity: expected 0, 1, 2 or 4, got {continuity!r}.")
     check_choice(parameter, PARAMETERS, "parameter")
-    p = distinct(given)
+    p, passed = distinct(given)
     chords = np.linalg.norm(np.diff(p, axis=0), axis=1)
     steps = chords ** PARAMETERS[parameter]
     breaks = np.concatenate([[0.0], np.cumsum(steps * (chords.sum() / steps.sum()))])
     if continuity == 0:
         slopes = np.diff(p, axis=0) / np.diff(breaks)[:, None]
-        return JointPath(breaks, np.stack([p[:-1], slopes], axis=1), name, given)
+        pieces = np.stack([p[:-1], slopes], axis=1)
+        return JointPath(breaks, pieces, name, given, breaks[passed])
     if continuity == 1:
         values = np.stack([p, _monotone_slopes(breaks, p)], axis=1)
     else:
         values = _least_bending(breaks, p, 2 if continuity == 2 else 3)
-    return JointPath(breaks, hermite_pieces(breaks, values), name, given)
+    return JointPath(breaks, hermite_pieces(breaks, values), name, given, breaks[passed])
 
 
 def checked_points(points: ArrayLike, what: str) -> Array:
@@ -74,13 +75,15 @@ def checked_points(points: ArrayLike, what: str) -> Array:
     return given
 
 
-def distinct(points: Array) -> Array:
-    """Points without those that repeat the one before; an error where fewer than two are left."""
+def distinct(points: Array) -> tuple[Array, NDArray[np.intp]]:
+    """Points without those that repeat the one before, and which of what is left each one given is;
+    an error where fewer than two are left.
+    """
     small = SAME * max(float(np.abs(points).max()), 1.0)
     keep = np.concatenate([[True], np.abs(np.diff(points, axis=0)).max(axis=1) > small])
     if keep.sum() < 2:
         raise InputError("points: all of them are the same; a path needs two that differ.")
-    return np.asarray(points[keep])
+    return points[keep], np.cumsum(keep) - 1
 
 
 def _monotone_slopes(s: Array, p: Array) -> Array:

@@ -1,0 +1,75 @@
+"""Real roots of many polynomials at once, within 0 <= x <= 1."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+HALVINGS = 60  # of an interval: a float has 53 bits
+NOTHING = (
+    1e-13  # of the sum of |coefficients|: a smaller value is rounding, and so a root where it is extreme
+)
+
+
+def roots_within(c: Array) -> Array:
+    """Roots of c[:, 0] + c[:, 1] x + .. within 0 <= x <= 1, (r, d+1) -> (r, d) rising, NaN where there are
+    fewer.
+
+    Between the roots of its derivative, found in the same way, a polynomial has one root at most, which
+    halving finds. Where it touches 0, the root of the derivative is its root. One that is 0 throughout has
+    none.
+    """
+    found = np.full((len(c), c.shape[1] - 1), np.nan)
+    rows = np.flatnonzero(_may_vanish(c))
+    if not rows.size or c.shape[1] < 2:
+        return found
+    c = c[rows]
+    bends = roots_within(c[:, 1:] * np.arange(1.0, c.shape[1]))
+    edges = np.concatenate([np.zeros((len(c), 1)), bends, np.ones((len(c), 1))], axis=1)
+    edges = np.sort(np.where(np.isnan(edges), 1.0, edges), axis=1)
+    values = _values(c, edges)
+    values[np.abs(values) <= NOTHING * np.abs(c).sum(axis=1, keepdims=True)] = 0.0
+    row, k = np.nonzero(values[:, :-1] * values[:, 1:] < 0.0)
+    low, high, below = edges[row, k], edges[row, k + 1], values[row, k] < 0.0
+    for _ in range(HALVINGS if row.size else 0):
+        middle = 0.5 * (low + high)
+        left = (_values(c[row], middle[:, None])[:, 0] < 0.0) != below
+        low, high = np.where(left, low, middle), np.where(left, middle, high)
+    places = np.full((len(c), 2 * edges.shape[1] - 1), np.nan)
+    places[:, ::2] = np.where(values == 0.0, edges, np.nan)
+    places[row, 2 * k + 1] = low
+    first = np.ones_like(places, dtype=bool)  # 1.0 stands for every bend that there is not
+    first[:, 2::2] = edges[:, 1:] > edges[:, :-1]
+    places = np.sort(np.where(first, places, np.nan), axis=1)[:, : found.shape[1]]
+    found[rows] = places
+    return found
+
+
+def _values(c: Array, x: Array) -> Array:
+    """(r, d+1) at x (r, k) -> (r, k)."""
+    y = np.repeat(c[:, -1:], x.shape[1], axis=1)
+    for k in range(c.shape[1] - 2, -1, -1):
+        y *= x
+        y += c[:, k, None]
+    return y
+
+
+def _may_vanish(c: Array) -> NDArray[np.bool_]:
+    """Whether coefficients by Bernstein's polynomials, between which the values lie, have both signs."""
+    lattice = c @ _to_bernstein(c.shape[1]).T
+    slack = NOTHING * np.abs(c).sum(axis=1)
+    both = (lattice.min(axis=1) <= slack) & (lattice.max(axis=1) >= -slack)
+    return np.asarray(both & (slack > 0.0))
+
+
+@cache
+def _to_bernstein(size: int) -> Array:
+    """Coefficients by Bernstein's polynomials of degree size - 1 from those by powers: (size, size)."""
+    top = size - 1
+    return np.array(
+        [[comb(i, j) / comb(top, j) if j <= i else 0.0 for j in range(size)] for i in range(size)]
+    )

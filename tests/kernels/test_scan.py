@@ -13,7 +13,9 @@ import forearm as fa
 from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
 from forearm.kernels import scan as scan_module
+from forearm.kernels.native import host
 from forearm.kernels.scan import CompiledScan, compile_scan
+from forearm.kernels.scan_ir import scan_text
 from forearm.symbols import Graph, Shared, choose, evaluate, iterate
 from forearm.symbols.scalars import maximum, root
 
@@ -66,7 +68,7 @@ def everything() -> Traced:
         square = 1.1 + x[0] * x[0] + right[1] + (30.0 * left[0] * left[1]) ** 2
         found, rounds = heron(square)
         low = choose(left[0], right[0], ahead[0], -x[1])
-        again = both(both([left[0], x[1]]))
+        again = both(both([limits[0], left[0] * x[1]]))
         return {
             "x": [maximum(0.1 * found, 0.2 * low) - 0.3 * left[1], 0.5 * again[1] - 0.01 * found],
             "found": [found, rounds, square, 2.5],
@@ -182,6 +184,18 @@ def test_arrays_to_fill_may_lie_among_what_is_read() -> None:
         scan({"x": [0.0]}, {"a": given[:-1], "b": given[1:]}, backwards=backwards, out={"sums": wide[:, 1:3]})
         assert np.array_equal(wide[:, 1:3], made["sums"])
         assert (wide[:, [0, 3, 4]] == 7.0).all()
+
+
+def test_what_depends_on_shared_numbers_alone_is_computed_before_the_rows() -> None:
+    step = traced(
+        lambda x, a, r: {"x": [x[0] / (1.0 + r[0]) + a[0]], "y": [root(r[0]) * x[0]]},
+        {"x": 1, "a": 1, "r": 1},
+    )
+    once, each = scan_text(step, ["x"], ["r"], host("float64", 1)).split(" phi ", 1)
+    assert "llvm.sqrt.v1f64(<1 x double> %" in once
+    assert "fadd" in once
+    assert "fdiv" in each
+    assert "sqrt" not in each
 
 
 def test_no_rows_leave_the_state_and_nan_goes_on() -> None:

@@ -144,7 +144,7 @@ def test_rows_are_read_where_they_are_however_they_lie(monkeypatch: pytest.Monke
     expected = [scan(carry, {"left": plain(a), "right": plain(b), "unused": one}, shared) for a, b in ways]
     odd = np.zeros(20, dtype=[("flag", "i4"), ("row", "f8", 2)])["row"]  # 20 bytes between rows
     odd[...] = ways[0][0]
-    copied = [
+    copied: list[tuple[Any, Any]] = [
         (ways[0][0].astype(np.longdouble), ways[0][1].tolist()),
         (np.asfortranarray(ways[0][0]), ways[0][1]),
         (odd, ways[0][1].astype(">f8")),
@@ -210,7 +210,12 @@ def test_no_rows_leave_the_state_and_nan_goes_on() -> None:
     assert np.isnan(end["x"]).all()
 
 
-def test_a_step_without_a_state_or_without_outputs() -> None:
+def test_a_step_without_a_state_without_outputs_and_with_empty_arrays() -> None:
+    none = compile_scan(
+        traced(lambda x, a, e: {"x": [x[0] * a[0]], "e": []}, {"x": 1, "a": 1, "e": 0}), "none", carry="x"
+    )
+    end, made = none({"x": [3.0]}, {"a": [[2.0], [4.0]], "e": np.empty((2, 0))})
+    assert (end["x"].tolist(), made["e"].shape) == ([24.0], (2, 0))
     plain = compile_scan(traced(lambda a: {"b": [root(a[0]), -a[1]]}, {"a": 2}), "plain")
     end, made = plain({}, {"a": [[4.0, 1.0], [9.0, 2.0]]})
     assert end == {}
@@ -260,13 +265,14 @@ def test_wrong_steps_are_refused() -> None:
         ({"carry": ("z",)}, "compile_scan, f, carry: expected names of x, a, r, got 'z'"),
         ({"shared": ("z",)}, "compile_scan, f, shared: expected names of x, a, r, got 'z'"),
         ({"carry": ("a",)}, "carry: expected an output a of 1 numbers, the next state, got outputs x, y"),
-        ({"carry": ("x",), "shared": ("x",)}, "x is named in carry and in shared"),
+        ({"carry": ("x",), "shared": ("x",)}, "x is named twice in carry and shared; name it once"),
+        ({"carry": ("x", "x")}, "x is named twice in carry and shared; name it once"),
         ({"carry": ("x",), "shared": ("a", "r")}, "expected an input that has rows; x, a, r are carried"),
         ({"carry": 3}, "compile_scan, f, carry: expected a name or a list of names, got 3"),
     ):
         for key in (None, ("wrong", message)):
             with pytest.raises(fa.InputError, match=message):
-                compile_scan(step, "f", key=key, **given)  # type: ignore[arg-type]
+                compile_scan(step, "f", key=key, **given)
     short = traced(lambda x, a: {"x": [x[0] + a[0]]}, {"x": 2, "a": 1})
     with pytest.raises(
         fa.InputError, match="expected an output x of 2 numbers, the next state, got one of 1"
@@ -281,7 +287,7 @@ def test_wrong_steps_are_refused() -> None:
 
 def test_wrong_calls_are_refused() -> None:
     scan = compiled(linear(), shared=("r",))
-    right = {"carry": {"x": [0.0, 1.0]}, "rows": {"a": np.ones((4, 1))}, "shared": {"r": [0.5]}}
+    right: Arrays = {"carry": {"x": [0.0, 1.0]}, "rows": {"a": np.ones((4, 1))}, "shared": {"r": [0.5]}}
     frozen = np.zeros((4, 2))
     frozen.flags.writeable = False
     for given, message in (
@@ -303,7 +309,7 @@ def test_wrong_calls_are_refused() -> None:
         ({"out": {"y": [[0.0, 0.0]] * 4}}, "out, y: expected a writeable array"),
     ):
         with pytest.raises(fa.InputError, match=message):
-            scan(**(right | given))  # type: ignore[arg-type]
+            scan(**(right | given))
     two = compiled(everything())
     rows = {"left": np.ones((4, 2)), "right": np.ones((3, 2)), "unused": np.ones((4, 1))}
     with pytest.raises(fa.InputError, match=r"right: expected shape \(4, 2\) with as many rows as left"):

@@ -162,11 +162,11 @@ def _check_roles(where: str, step: Traced, carry: Sequence[str], shared: Sequenc
             raise InputError(f"{where}: expected arrays with one axis, got {a.name} {a.shape}.")
     for what, names in (("carry", carry), ("shared", shared)):
         for name in names:
+            if [*carry, *shared].count(name) > 1:
+                raise InputError(f"{where}: {name} is named twice in carry and shared; name it once.")
             if name not in inputs:
                 raise InputError(f"{where}, {what}: expected names of {_listed(inputs)}, got {name!r}.")
     for name in carry:
-        if name in shared:
-            raise InputError(f"{where}: {name} is named in carry and in shared; take it out of one of them.")
         if name not in outputs or outputs[name].shape != inputs[name].shape:
             got = f"one of {outputs[name].size}" if name in outputs else f"outputs {_listed(outputs)}"
             raise InputError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Sizes = dict[str, int]
+Laid = tuple[Floats, int, int]  # an array, its address and the bytes between two rows
 FLOAT64 = np.dtype(np.float64)
 SCAN = "scan"  # the function in its object
 
@@ -67,32 +68,23 @@ class CompiledScan:
             backwards: visit the last row first.
             out: arrays (N, size) to fill, by name; outputs that are not named are new arrays.
         """
+        _check_names(self, carry, rows, shared, out)
         ends = {name: _vector(self, "carry", name, carry, size).copy() for name, size in self.carry.items()}
         fixed = [_vector(self, "shared", name, shared or {}, size) for name, size in self.shared.items()]
-        count = -1
-        read: list[Floats] = []
+        read: list[Laid] = []
         for name, size in self.rows.items():
-            read.append(_rows(self, name, rows, size, count))
-            count = len(read[0])
-        for what, given, known in (
-            ("carry", carry, ends),
-            ("rows", rows, self.rows),
-            ("shared", shared or {}, self.shared),
-            ("out", out or {}, self.outputs),
-        ):
-            if not given.keys() <= known.keys():
-                raise InputError(_misfit(self, what, known, given))
+            read.append(_rows(self, name, rows[name], size, read))
+        count = len(read[0][0])
         made = _made(self, count, out or {})
-        written = [_apart(array, read) for array in made.values()] if out else list(made.values())
-        numbers = [_address(array) for array in (*ends.values(), *fixed)]
-        for array in (*read, *written):
-            address, stride = _address(array), array.strides[0]
-            if backwards:
-                address, stride = address + (count - 1) * stride, -stride
-            numbers += (address, stride >> 3)
+        written = [(a, address_of(a), a.strides[0]) for a in made.values()]
+        if out:
+            written = _apart(written, read)
+        numbers = [address_of(array) for array in (*ends.values(), *fixed)]
+        for _, address, stride in (*read, *written):
+            numbers += (address + (count - 1) * stride, -stride >> 3) if backwards else (address, stride >> 3)
         check_stack(self._native)
         self._native.call(self._pack(*numbers), count)
-        for array, filled in zip(made.values(), written, strict=True):
+        for array, (filled, *_) in zip(made.values(), written, strict=True) if out else ():
             if array is not filled:
                 array[...] = filled
         return ends, made
@@ -170,11 +162,11 @@ def _check_roles(where: str, step: Traced, carry: Sequence[str], shared: Sequenc
             raise InputError(f"{where}: expected arrays with one axis, got {a.name} {a.shape}.")
     for what, names in (("carry", carry), ("shared", shared)):
         for name in names:
+            if [*carry, *shared].count(name) > 1:
+                raise InputError(f"{where}: {name} is named twice in carry and shared; name it once.")
             if name not in inputs:
                 raise InputError(f"{where}, {what}: expected names of {_listed(inputs)}, got {name!r}.")
     for name in carry:
-        if name in shared:
-            raise InputError(f"{where}: {name} is named in carry and in shared; take it out of one of them.")
         if name not in outputs or outputs[name].shape != inputs[name].shape:
             got = f"one of {outputs[name].size}" if name in outputs else f"outputs {_listed(outputs)}"
             raise InputError(
@@ -187,86 +179,101 @@ def _check_roles(where: str, step: Traced, carry: Sequence[str], shared: Sequenc
         )
 
 
+def _check_names(
+    scan: CompiledScan, carry: object, rows: object, shared: object | None, out: object | None
+) -> None:
+    """Refuse mappings that do not name what the step takes; `out` may name some of what it makes."""
+    for what, given, known in (
+        ("carry", carry, scan.carry),
+        ("rows", rows, scan.rows),
+        ("shared", shared or {}, scan.shared),
+        ("out", out or {}, scan.outputs),
+    ):
+        if type(given) is not dict and not isinstance(given, Mapping):
+            raise InputError(f"{scan!r}, {what}: expected arrays by name in a dict, got {shorten(given)}.")
+        if given.keys() != known.keys() and not (what == "out" and given.keys() <= known.keys()):
+            raise InputError(f"{scan!r}, {what}: expected {_listed(known)}, got {_listed(given)}.")
+
+
 def _vector(scan: CompiledScan, what: str, name: str, given: Mapping[str, ArrayLike], size: int) -> Floats:
     """An input without rows, (size,), contiguous."""
-    value = given.get(name)
-    if value is None:
-        raise InputError(_misfit(scan, what, getattr(scan, what), given))
+    value = given[name]
     if type(value) is np.ndarray and value.dtype == FLOAT64 and value.flags.c_contiguous:
         array = value
     else:
         array = as_numbers(f"{scan!r}, {what}, {name}", value, FLOAT64)
     if array.shape != (size,):
         raise InputError(f"{scan!r}, {what}, {name}: expected shape ({size},), got {array.shape}.")
-    return array
+    return array if array.flags.aligned else array.copy()
 
 
-def _rows(scan: CompiledScan, name: str, given: Mapping[str, ArrayLike], size: int, count: int) -> Floats:
-    """An input with rows, as it is if machine code can read it in place; a count below 0 is not known."""
-    value = given.get(name)
-    if value is None:
-        raise InputError(_misfit(scan, "rows", scan.rows, given))
+def _rows(scan: CompiledScan, name: str, value: ArrayLike, size: int, others: Sequence[Laid]) -> Laid:
+    """An input with rows, as many as others have; as it is if machine code can read it in place."""
     if type(value) is np.ndarray and value.dtype == FLOAT64:
         array = value
     else:
         array = as_numbers(f"{scan!r}, rows, {name}", value, FLOAT64)
-    if array.ndim != 2 or array.shape[1] != size or count not in (-1, len(array)):
-        rows = f"{count}" if count >= 0 else "N"
-        why = f" with as many rows as {next(iter(scan.rows))}" if count >= 0 else ""
-        raise InputError(f"{scan!r}, rows, {name}: expected shape ({rows}, {size}){why}, got {array.shape}.")
-    return array if _is_readable(array) else array.copy()
+    shape = (len(others[0][0]), size) if others else (len(array) if array.ndim else 0, size)
+    if array.shape != shape:
+        expected = f"{shape} with as many rows as {next(iter(scan.rows))}" if others else f"(N, {size})"
+        raise InputError(f"{scan!r}, rows, {name}: expected shape {expected}, got {array.shape}.")
+    address, stride = address_of(array), array.strides[0]
+    if not _is_readable(array, address, stride):
+        array = array.copy()
+        address, stride = address_of(array), array.strides[0]
+    return array, address, stride
 
 
-def _is_readable(array: Floats) -> bool:
+def _is_readable(array: Floats, address: int, stride: int) -> bool:
     """Whether whole numbers of float64 lie between rows, and nothing between the entries of a row."""
-    stride, inner = array.strides
-    return (inner == 8 or array.shape[1] < 2) and stride & 7 == 0 and array.flags.aligned
+    return not (address | stride) & 7 and (array.strides[1] == 8 or array.shape[1] < 2)
 
 
 def _made(scan: CompiledScan, count: int, out: Mapping[str, Any]) -> dict[str, Floats]:
     """The outputs: arrays that were given, if they fit, and new ones."""
-    made = {}
     try:
-        for name, size in scan.outputs.items():
-            array = out.get(name)
-            if array is None:
-                array = np.empty((count, size))
-            elif (
-                type(array) is not np.ndarray
-                or array.shape != (count, size)
-                or array.dtype != FLOAT64
-                or not (array.flags.writeable and _is_readable(array))
-            ):
-                is_array = isinstance(array, np.ndarray)
-                got = f"{array.shape} of {array.dtype}" if is_array else shorten(array)
-                raise InputError(
-                    f"{scan!r}, out, {name}: expected a writeable array ({count}, {size}) of float64 whose "
-                    f"rows are contiguous, got {got}."
-                )
-            made[name] = array
+        made = {name: np.empty((count, size)) for name, size in scan.outputs.items() if name not in out}
     except MemoryError as error:
         raise OutOfMemory(f"{scan!r}: no memory for outputs of {count} rows ({error}).") from None
+    for name, array in out.items():
+        shape, is_array = (count, scan.outputs[name]), isinstance(array, np.ndarray)
+        fits = is_array and array.shape == shape and array.dtype == FLOAT64 and array.flags.writeable
+        if not fits or not _is_readable(array, address_of(array), array.strides[0]):
+            got = f"{array.shape} of {array.dtype}" if is_array else shorten(array)
+            raise InputError(
+                f"{scan!r}, out, {name}: expected a writeable array {shape} of float64 whose rows are "
+                f"contiguous, got {got}."
+            )
+        made[name] = array
+    return {name: made[name] for name in scan.outputs}
+
+
+def _apart(written: Sequence[Laid], read: Sequence[Laid]) -> list[Laid]:
+    """The arrays to compute into: another one for each that lies across rows that are read;
+    exactly in their place it may lie.
+    """
+    places, made = [_bounds(rows) for rows in read], []
+    for out in written:
+        low, high = _bounds(out)
+        near = [rows for rows, (first, last) in zip(read, places, strict=True) if first < high and low < last]
+        if any(rows[1:] != out[1:] or rows[0].shape != out[0].shape for rows in near):
+            other = np.empty(out[0].shape)
+            out = other, address_of(other), other.strides[0]
+        made.append(out)
     return made
 
 
-def _apart(out: Floats, read: Sequence[Floats]) -> Floats:
-    """The array to compute into: another one where `out` lies across rows that are read;
-    exactly in their place it may lie.
-    """
-    here = _address(out), out.shape, out.strides
-    across = (a for a in read if (_address(a), a.shape, a.strides) != here)
-    return np.empty(out.shape) if any(np.may_share_memory(out, a) for a in across) else out
+def _bounds(rows: Laid) -> tuple[int, int]:
+    """The addresses between which rows lie."""
+    array, address, stride = rows
+    way = (len(array) - 1) * stride
+    return address + min(way, 0), address + max(way, 0) + 8 * array.shape[1]
 
 
-def _address(array: Floats) -> int:
-    if is_possible():  # a tenth of the time that NumPy's own way takes
-        return ctypes.c_int64.from_address(id(array) + DATA).value
-    return array.ctypes.data
+def address_of(array: Floats) -> int:
+    """Where an array's first entry is: from the object itself, a fifth of the time that NumPy takes."""
+    return ctypes.c_int64.from_address(id(array) + DATA).value if is_possible() else array.ctypes.data
 
 
-def _misfit(scan: CompiledScan, what: str, known: Collection[str], given: Collection[str]) -> str:
-    return f"{scan!r}, {what}: expected {_listed(known)}, got {_listed(given)}."
-
-
-def _listed(names: Collection[str]) -> str:
+def _listed(names: Iterable[object]) -> str:
     return ", ".join(map(str, names)) or "nothing"

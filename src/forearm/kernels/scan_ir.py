@@ -8,11 +8,10 @@ from typing import Any
 from forearm.codegen.functions import Traced
 from forearm.kernels.ir import compute, intrinsics, result
 from forearm.kernels.llvm import IRFunction, Value, joined
+from forearm.kernels.scan import SCAN
 from forearm.kernels.vectors import Body, Target
 from forearm.symbols import Expr, Graph
 from forearm.symbols.graph import expressions
-
-SCAN = "scan"  # the function in its object
 
 
 def scan_text(traced: Traced, carry: Sequence[str], shared: Sequence[str], target: Target) -> str:

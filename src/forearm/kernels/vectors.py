@@ -378,7 +378,9 @@ class Body:
         first, starts = mask(state), [Value(x, t.vector) for x in state]
         with f.when(self._any(first)) as end, f.inside(), f.repeat(0, first, *starts) as turn:
             count, active, *now = turn.now
-            kept = [self.chosen(active, x, y) for x, y in zip(step(list(now)), now, strict=True)]
+            kept = step(list(now))
+            if t.lanes > 1:  # one lane alone is always active here
+                kept = [self.chosen(active, x, y) for x, y in zip(kept, now, strict=True)]
             goes, after = f.op("and", active, mask(kept)), f.op("add", count, 1)
             more = f.op("and", self._any(goes), f.compared("slt", after, most))
             turn.again(after, goes, *kept, where=more)

@@ -80,7 +80,7 @@ def hand_circle(
         arm: the arm.
         q0: joint coordinates (n,) at the start, rad or m.
         through: a place (3,) on the arc, base frame, m.
-        to: its end (3,); the start itself is the end of a whole circle, whose diameter ends at `through`.
+        to: its end (3,).
         centre: a point (3,) on the axis, base frame, m, instead of `through` and `to`.
         axis: its direction (3,); the hand turns about it to the right.
         angle: how far it turns, rad; negative: to the left (default: the whole circle).
@@ -107,8 +107,8 @@ def _arc(start: Array, through: Array, to: Array) -> CircularWay:
     size = float(max(np.linalg.norm(a), np.linalg.norm(b)))
     if float(np.linalg.norm(b)) <= FLAT * size:
         raise InputError(
-            "to: the hand is there already, and three places are needed for a circle; give centre and axis for "
-            "a whole one."
+            "to: the hand is there already, and a circle needs three places; give centre and axis for a "
+            "whole one."
         )
     normal = np.cross(a, b)
     if float(np.linalg.norm(normal)) <= FLAT * size**2:
@@ -134,8 +134,8 @@ def _about(start: Array, centre: Array, axis: Array, angle: float) -> CircularWa
     length = radius * abs(angle)
     if length < FLAT:
         raise InputError(
-            f"centre, axis, angle: the hand at {np.round(start, 6).tolist()} would go {length:.3g} m only; it must "
-            "be beside the axis, and the angle not 0."
+            f"centre, axis, angle: the hand at {np.round(start, 6).tolist()} would go {length:.3g} m only; it "
+            "must be beside the axis, and the angle not 0."
         )
     x = (start - middle) / radius
     return CircularWay(middle, x, np.cross(z, x), radius, length)

@@ -13,9 +13,10 @@ from forearm.trajectories.paths.hermite import hermite_between
 Array = NDArray[np.float64]
 Curve = Callable[[Array], Array]  # places (m,) -> q, q', q'' (m, 3, n)
 
-# What q, q' and q'' may differ by in the middle of a piece: of their sizes, or of what joints that go some rad
-# (m) along the whole path have.
+# What q, q' and q'' may differ by in the middle of a piece: of their sizes, or of what joints have that go
+# some rad (m) along the whole path.
 AGREEMENT = np.array([1e-10, 1e-8, 1e-6])
+PRIMES = tuple("q" + "'" * k for k in range(4))
 FIRST = 4  # pieces between two cuts to begin with
 MOST = 20_000  # pieces
 SHORTEST = 1e-10  # of the length
@@ -47,9 +48,9 @@ def quintic_pieces(curve: Curve, cuts: Array, what: str) -> tuple[Array, Array]:
             worst = int(np.argmax(np.where(bad, off.max(axis=(1, 2)), 0.0)))
             order, joint = np.unravel_index(int(off[worst].argmax()), off[worst].shape)
             raise InputError(
-                f"{what}: {'q' + chr(39) * int(order)} of joint {joint + 1} near s = {middle[worst]:.6g} does not "
-                f"agree with a smooth curve, even in {len(s) - 1} pieces. Where it has a kink, that belongs into "
-                "breaks; noise must be smoothed."
+                f"{what}: {PRIMES[order]} of joint {joint + 1} near s = {middle[worst]:.6g} does not agree "
+                f"with a smooth curve, even in {len(s) - 1} pieces; give the places of kinks as breaks, and "
+                "smooth what is noisy."
             )
         s = np.insert(s, split + 1, middle[bad])
         values = np.insert(values, split + 1, here[bad], axis=0)
@@ -64,7 +65,7 @@ def checked(curve: Curve, s: Array, what: str) -> Array:
     if bad.size:
         m, order, joint = bad[0]
         raise InputError(
-            f"{what}: {'q' + chr(39) * int(order)} of joint {joint + 1} at s = {s[m]:.6g} is {values[tuple(bad[0])]}."
+            f"{what}: {PRIMES[order]} of joint {joint + 1} at s = {s[m]:.6g} is {values[tuple(bad[0])]}."
         )
     return values
 

@@ -206,7 +206,7 @@ def test_beside_a_straight_wrist_the_branch_is_kept_and_the_posture_named(sidewa
     assert abs(q[-1, 3]) == pytest.approx(math.pi, abs=0.1)
     assert np.abs(np.diff(q, axis=0)).max() <= 0.2
     between = 0.5 * (line.stretches[0].ways[1:] + line.stretches[0].ways[:-1])
-    places = line.stretches[0].start + between[:, None] * line.stretches[0].along
+    places = line.stretches[0].way.at(between)[0]
     exact, converged = line.task.solve(places, line.stretches[0].guess(between))
     assert converged.all()
     # knots are dense enough for Newton's iteration

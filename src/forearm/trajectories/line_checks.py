@@ -50,15 +50,17 @@ class Problem:
     text: str
 
 
-def end_of_branch(task: LineTask, stretch: Stretch, when: Callable[[float], float]) -> Problem:
+def end_of_branch(
+    task: LineTask, stretch: Stretch, when: Callable[[float], float], unit: str = "s"
+) -> Problem:
     """Why a stretch could not be followed to its end: singular if the hand can be had beyond it,
-    otherwise out of reach.
+    otherwise out of reach. `unit` is that of what `when` gives.
     """
     s, q = float(stretch.ways[-1]), stretch.q[-1]
     joint = _weak_joint(task, q)
     ahead = s + min(task.scale(q, stretch.length), stretch.length - s) * np.arange(1, AHEAD + 1) / AHEAD
     poses = np.tile(task.pose, (AHEAD, 1, 1))
-    poses[:, :3, 3] = stretch.start + ahead[:, None] * stretch.along
+    poses[:, :3, 3] = stretch.way.at(np.minimum(ahead, stretch.length))[0]
     near = np.tile(q, (AHEAD, 1))
     tried = inverse_numeric(
         task.arm, poses, start=near, position_only=not task.attitude, limits=False, starts=TRIALS
@@ -67,23 +69,25 @@ def end_of_branch(task: LineTask, stretch: Stretch, when: Callable[[float], floa
     time = when(s)
     if there[0]:
         text = "the branch ends in a singular posture; beyond it the hand needs another one, or a jump"
-        return _problem("singular", time, time, stretch, s, joint, text)
+        return _problem("singular", time, time, stretch, s, joint, text, unit)
     back = float(ahead[there.argmax()]) if there.any() else stretch.length
     text = (
         "no posture puts the hand farther along the "
-        f"line{' until' if there.any() else ', to its end at'} {when(back):.4g} s"
+        f"line{' until' if there.any() else ', to its end at'} {when(back):.4g} {unit}"
     )
     if task.attitude and task.arm.n < FULL:
         text += (
             f"; {task.arm.n} joints cannot keep an attitude along most lines: leave it "
             "free with attitude='free'"
         )
-    return _problem("unreachable", time, when(back), stretch, s, joint, text)
+    return _problem("unreachable", time, when(back), stretch, s, joint, text, unit)
 
 
-def singular_places(task: LineTask, stretch: Stretch, when: Callable[[float], float]) -> list[Problem]:
+def singular_places(
+    task: LineTask, stretch: Stretch, when: Callable[[float], float], unit: str = "s"
+) -> list[Problem]:
     """Where the way comes near singular postures or through them, where knots are dense:
-    the worst place of each.
+    the worst place of each. `unit` is that of what `when` gives.
     """
     ratio = task.closeness(stretch.q)
     found = []
@@ -93,8 +97,10 @@ def singular_places(task: LineTask, stretch: Stretch, when: Callable[[float], fl
         s, q = _worst(task, stretch, max(first - 1, 0), min(last + 1, len(ratio) - 1))
         closest = float(task.closeness(q[None])[0])
         begins, ends = when(float(stretch.ways[first])), when(float(stretch.ways[last]))
-        text = f"a singular posture at {when(s):.4g} s (smallest over largest singular value {closest:.2g})"
-        found.append(_problem("singular", begins, ends, stretch, s, _weak_joint(task, q), text))
+        text = (
+            f"a singular posture at {when(s):.4g} {unit} (smallest over largest singular value {closest:.2g})"
+        )
+        found.append(_problem("singular", begins, ends, stretch, s, _weak_joint(task, q), text, unit))
     return found
 
 
@@ -168,7 +174,7 @@ def _worst(task: LineTask, stretch: Stretch, first: int, last: int) -> tuple[flo
     best, posture = low, stretch.q[first]
     for _ in range(4):
         s = np.linspace(low, high, FINER + 1)
-        q, _ = task.solve(stretch.start + s[:, None] * stretch.along, stretch.guess(s))
+        q, _ = task.solve(stretch.way.at(s)[0], stretch.guess(s))
         k = int(np.argmin(task.closeness(q)))
         best, posture = float(s[k]), q[k]
         low, high = float(s[max(k - 1, 0)]), float(s[min(k + 1, FINER)])
@@ -188,10 +194,10 @@ def _runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
 
 
 def _problem(
-    kind: Kind, time: float, until: float, stretch: Stretch, s: float, joint: str, text: str
+    kind: Kind, time: float, until: float, stretch: Stretch, s: float, joint: str, text: str, unit: str
 ) -> Problem:
-    x, y, z = _place(stretch.start + s * stretch.along)
-    where = f"at {time:.4g} s, hand at ({x:.4g}, {y:.4g}, {z:.4g}) m, {joint} foremost"
+    x, y, z = _place(stretch.way.at(np.array([s]))[0][0])
+    where = f"at {time:.4g} {unit}, hand at ({x:.4g}, {y:.4g}, {z:.4g}) m, {joint} foremost"
     return Problem(kind, time, until, (x, y, z), joint, f"{where}: {text}.")
 
 

@@ -25,14 +25,14 @@ MET = 1e-6  # of a slope that the hand may miss where joints have to do without 
 def joints_along(task: LineTask, stretch: Stretch, s: Array) -> tuple[Array, Array, Array]:
     """q, dq/ds, d2q/ds2 at ways s (m,), (m, n) each, NaN beyond what can be followed.
 
-    J dq/ds = (u; 0) and J d2q/ds2 = - dJ/ds dq/ds. Where a way goes through a singular posture both are
-    the limits, by the polynomial of fifth degree through six places beside it. Where there is no limit
-    the derivatives are NaN.
+    J dq/ds = (u; 0) and J d2q/ds2 = (c; 0) - dJ/ds dq/ds on a way of direction u and curvature c. Where it
+    goes through a singular posture both are the limits, by the polynomial of fifth degree through six places
+    beside it. Where there is no limit the derivatives are NaN.
     """
     q, slopes, bends = np.full((3, len(s), task.arm.n), np.nan)
     near = stretch.guess(s)
     rows = np.flatnonzero(np.isfinite(near).all(axis=1))
-    found, converged = task.solve(stretch.start + s[rows, None] * stretch.along, near[rows])
+    found, converged = task.solve(stretch.way.at(s[rows])[0], near[rows])
     missed = np.flatnonzero(~converged)
     if (
         missed.size
@@ -43,7 +43,7 @@ def joints_along(task: LineTask, stretch: Stretch, s: Array) -> tuple[Array, Arr
     if not rows.size:
         return q, slopes, bends
     closeness = task.closeness(found)
-    slopes[rows], bends[rows] = _derivatives(task, stretch, found, closeness)
+    slopes[rows], bends[rows] = _derivatives(task, stretch.way.at(s[rows]), found, closeness)
     near_singular = rows[closeness < CLEAR]
     # otherwise nothing beside it is better
     if near_singular.size and task.closeness(stretch.q).max() >= CLEAR:
@@ -62,25 +62,28 @@ def _from_beside(task: LineTask, stretch: Stretch, s: Array) -> tuple[Array, NDA
     beside, there = _postures(task, stretch, ways.ravel())
     whole = there.reshape(ways.shape).all(axis=1) & (ways == s[:, None] + offsets).all(axis=1)
     curve = np.einsum("mk,mkn->mn", _lagrange(offsets), beside.reshape(*ways.shape, -1))
-    found, converged = task.solve(
-        stretch.start + s[:, None] * stretch.along, np.where(whole[:, None], curve, 0.0)
-    )
+    found, converged = task.solve(stretch.way.at(s)[0], np.where(whole[:, None], curve, 0.0))
     return found, converged & whole & (np.abs(found - curve).max(axis=1) <= SMOOTH)
 
 
 def _postures(task: LineTask, stretch: Stretch, s: Array) -> tuple[Array, NDArray[np.bool_]]:
     """q (m, n) at ways s (m,) by Newton's iteration from the knots, and where it converged."""
-    return task.solve(stretch.start + s[:, None] * stretch.along, stretch.guess(s))
+    return task.solve(stretch.way.at(s)[0], stretch.guess(s))
 
 
-def _derivatives(task: LineTask, stretch: Stretch, q: Array, closeness: Array) -> tuple[Array, Array]:
-    """What the equations give; NaN where they mean nothing or the hand would not go along its line."""
-    slopes = task.slopes(q, stretch.along)
-    bends = task.bends(q, slopes)
+def _derivatives(
+    task: LineTask, hand: tuple[Array, Array, Array], q: Array, closeness: Array
+) -> tuple[Array, Array]:
+    """What the equations give for the hand's place, direction and curvature, (m, 3) each;
+    NaN where they mean nothing or the hand would not go along its line.
+    """
+    _, along, curvature = hand
+    slopes = task.slopes(q, along)
+    bends = task.bends(q, slopes, curvature)
     doubtful = closeness < HOPELESS
     if doubtful.any():
         gone = np.einsum("mij,mj->mi", task.rows(q[doubtful]), slopes[doubtful])
-        gone[:, :3] -= stretch.along
+        gone[:, :3] -= along[doubtful]
         lost = np.flatnonzero(doubtful)[np.abs(gone).max(axis=1) > MET]
         slopes[lost] = bends[lost] = np.nan
     return slopes, bends
@@ -109,13 +112,13 @@ def _limits(task: LineTask, stretch: Stretch, s: Array, q: Array) -> tuple[Array
         smooth = np.abs(curve - q[rows[clear]]).max(axis=1) <= SMOOTH
         # In the posture itself joints that share an axis turn against each other as rounding has it;
         # what the curve says is an answer as well.
-        at = stretch.start + s[rows[clear], None] * stretch.along
-        again, solved = task.solve(at, curve)
+        again, solved = task.solve(stretch.way.at(s[rows[clear]])[0], curve)
         smooth |= solved & (np.abs(again - curve).max(axis=1) <= SMOOTH)
         if smooth.any():
             chosen, found = rows[clear][smooth], beside[smooth].reshape(-1, q.shape[1])
-            first = task.slopes(found, stretch.along)
-            for made, values in ((slopes, first), (bends, task.bends(found, first))):
+            _, along, curvature = stretch.way.at(ways[clear][smooth].ravel())
+            first = task.slopes(found, along)
+            for made, values in ((slopes, first), (bends, task.bends(found, first, curvature))):
                 made[chosen] = np.einsum(
                     "mk,mkn->mn", weights[smooth], values.reshape(-1, ways.shape[1], q.shape[1])
                 )

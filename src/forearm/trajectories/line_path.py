@@ -1,4 +1,4 @@
-"""Joint coordinates along one straight way of the hand, followed step by step
+"""Joint coordinates along one way of the hand, straight or curved, followed step by step
 without leaving their branch.
 """
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.kinematics.jacobian import jacobian, jacobian_derivative
 from forearm.kinematics.nearby import solve_nearby
+from forearm.trajectories.hand_way import HandWay
 
 Array = NDArray[np.float64]
 
@@ -65,14 +66,16 @@ class LineTask:
         return ratio
 
     def slopes(self, q: Array, along: Array) -> Array:
-        """dq/ds (m, n) where the hand goes along a unit vector: J dq/ds = (u;
-        0), and what is held at rest.
+        """dq/ds (m, n) where the hand goes along unit vectors u (3,) or (m, 3): J dq/ds = (u; 0),
+        and what is held at rest.
         """
         return least_solution(self.rows(q), self._wanted(along, len(q)))
 
-    def bends(self, q: Array, slopes: Array) -> Array:
-        """d2q/ds2 (m, n) on a straight way: J d2q/ds2 = - dJ/ds dq/ds, and what is held at rest."""
-        wanted = self._wanted(np.zeros(3), len(q))
+    def bends(self, q: Array, slopes: Array, curvature: Array) -> Array:
+        """d2q/ds2 (m, n) on a way of curvature c (m, 3), 0 if straight: J d2q/ds2 = (c; 0) - dJ/ds dq/ds,
+        and what is held at rest.
+        """
+        wanted = self._wanted(curvature, len(q))
         rows = 6 if self.attitude else 3
         wanted[:, :rows] -= np.einsum("mij,mj->mi", jacobian_derivative(self.arm, q, slopes), slopes)[
             :, :rows
@@ -94,18 +97,20 @@ class LineTask:
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """One straight way: from `start` along the unit vector `along`, with knots at ways (k,):
-    q and dq/ds (k, n) each.
+    """The joints along one way of the hand, with knots at ways (k,): q and dq/ds (k, n) each.
 
-    `length` is the whole way, `ways[-1]` how far it could be followed.
+    `way.length` is the whole of it, `ways[-1]` how far it could be followed.
     """
 
-    start: Array
-    along: Array
-    length: float
+    way: HandWay
     ways: Array
     q: Array
     slopes: Array
+
+    @property
+    def length(self) -> float:
+        """Of the whole way, m."""
+        return self.way.length
 
     @property
     def whole(self) -> bool:
@@ -125,8 +130,8 @@ class Stretch:
         return np.where(inside[:, None], q, np.nan)
 
 
-def follow_straight(task: LineTask, q: Array, start: Array, end: Array) -> Stretch:
-    """The postures of a straight way from q (n,), each by Newton's iteration from where the slope
+def follow_way(task: LineTask, q: Array, way: HandWay) -> Stretch:
+    """The postures of a way from q (n,), each by Newton's iteration from where the slope
     of the last one points.
 
     A step is halved until the posture found is the one expected, on the same side of singular
@@ -134,15 +139,15 @@ def follow_straight(task: LineTask, q: Array, start: Array, end: Array) -> Stret
     Where the way goes through one, the shortest step passes it. Where no step is short enough the
     branch has ended, and so do the knots.
     """
-    length = float(np.linalg.norm(end - start))
-    along = (end - start) / length
+    length = way.length
     scale = task.scale(q, length)
     s, step, side = 0.0, scale / STEPS, task.side(q)
-    ways, postures, slopes = [0.0], [q], [task.slopes(q[None], along)[0]]
+    ways, postures, slopes = [0.0], [q], [task.slopes(q[None], way.at(np.zeros(1))[1])[0]]
     while s < length:
         there = length if s + step >= length * (1.0 - 1e-9) else s + step
         expected = postures[-1] + (there - s) * slopes[-1]
-        found, converged = task.solve((start + there * along)[None], expected[None])
+        place, along, _ = way.at(np.array([there]))
+        found, converged = task.solve(place, expected[None])
         expectable = converged[0] and np.abs(found[0] - expected).max() <= SURPRISE
         expectable &= np.abs(found[0] - postures[-1]).max() <= STRIDE
         now = task.side(found[0]) if expectable else 0.0
@@ -155,7 +160,7 @@ def follow_straight(task: LineTask, q: Array, start: Array, end: Array) -> Stret
             break
         else:
             step *= 0.5
-    return Stretch(start, along, length, np.array(ways), np.array(postures), np.array(slopes))
+    return Stretch(way, np.array(ways), np.array(postures), np.array(slopes))
 
 
 def least_solution(J: Array, wanted: Array) -> Array:

@@ -16,9 +16,10 @@ from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError, shorten
 from forearm.kinematics.jacobian import jacobian
 from forearm.kinematics.poses import forward
+from forearm.trajectories.hand_way import straight
 from forearm.trajectories.line_checks import SAMPLES, Problem, end_of_branch, limits_passed, singular_places
 from forearm.trajectories.line_joints import joints_along
-from forearm.trajectories.line_path import LineTask, Stretch, follow_straight
+from forearm.trajectories.line_path import LineTask, Stretch, follow_way
 from forearm.trajectories.line_speed import Speed, speed_along
 from forearm.trajectories.sampling import times_within
 from forearm.values import as_finite, as_floats, check_choice, check_ending, check_number
@@ -102,12 +103,12 @@ class HandLine:
         """
         single, times = times_within(t, self.duration)
         k, s, rate, second = self._way(times)
-        starts, along = (
-            np.array([x.start for x in self.stretches])[k],
-            np.array([x.along for x in self.stretches])[k],
-        )
-        motion = (starts + s[:, None] * along, rate[:, None] * along, second[:, None] * along)
-        return (motion[0][0], motion[1][0], motion[2][0]) if single else motion
+        places, along, curvature = np.empty((3, len(times), 3))
+        for index, stretch in enumerate(self.stretches):
+            here = k == index
+            places[here], along[here], curvature[here] = stretch.way.at(s[here])
+        v, a = rate[:, None] * along, second[:, None] * along + rate[:, None] ** 2 * curvature
+        return (places[0], v[0], a[0]) if single else (places, v, a)
 
     def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
         """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each.
@@ -171,7 +172,7 @@ def hand_line(
     """
     check_arm(arm, "arm", moves=True)
     q = q0 = as_finite(q0, (arm.n,), "q0")
-    task, corners = _task(arm, q, attitude), _corners(arm, q, to)
+    task, corners = line_task(arm, q, attitude), hand_corners(arm, q, to)
     speed = check_number(speed, "speed", above=0.0)
     acceleration = None if acceleration is None else check_number(acceleration, "acceleration", above=0.0)
     if profile == "constant" and len(corners) > 2:
@@ -183,7 +184,7 @@ def hand_line(
     for start, end in pairwise(corners):
         speeds.append(speed_along(float(np.linalg.norm(end - start)), speed, acceleration, profile))
         if not stretches or stretches[-1].whole:
-            stretches.append(follow_straight(task, q, start, end))
+            stretches.append(follow_way(task, q, straight(start, end)))
             q = stretches[-1].q[-1]
         else:
             stretches.append(_not_followed(arm, start, end))
@@ -192,7 +193,8 @@ def hand_line(
     return replace(line, problems=_problems(line))
 
 
-def _task(arm: Arm, q: Array, attitude: str) -> LineTask:
+def line_task(arm: Arm, q: Array, attitude: str) -> LineTask:
+    """What is followed from a posture q (n,) on: the attitude that it has, or none."""
     check_choice(attitude, ATTITUDES, "attitude")
     rows = 6 if attitude == "constant" else 3
     held = np.linalg.svd(jacobian(arm, q)[:rows])[2][_most_rank(arm, q, rows) :]
@@ -208,7 +210,8 @@ def _most_rank(arm: Arm, q: Array, rows: int) -> int:
     return int((values > 1e-9 * values[:, :1]).sum(axis=1).max())
 
 
-def _corners(arm: Arm, q: Array, to: ArrayLike) -> Array:
+def hand_corners(arm: Arm, q: Array, to: ArrayLike) -> Array:
+    """The places (m + 1, 3) between which the hand goes: where q (n,) puts it, and those given."""
     ends = np.atleast_2d(as_floats(to, "to"))
     if (
         ends.ndim != 2
@@ -231,9 +234,8 @@ def _corners(arm: Arm, q: Array, to: ArrayLike) -> Array:
 
 
 def _not_followed(arm: Arm, start: Array, end: Array) -> Stretch:
-    length = float(np.linalg.norm(end - start))
     nothing = np.full((1, arm.n), np.nan)
-    return Stretch(start, (end - start) / length, length, np.array([-1.0]), nothing, nothing)
+    return Stretch(straight(start, end), np.array([-1.0]), nothing, nothing)
 
 
 def _problems(line: HandLine) -> tuple[Problem, ...]:

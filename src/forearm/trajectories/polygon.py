@@ -125,7 +125,7 @@ def _largest(V: Array, chord: Array) -> tuple[Array, Array]:
     y = np.repeat(V[:, -1:], x.shape[1], axis=1)
     for k in range(V.shape[1] - 2, -1, -1):
         y = y * x[..., None] + V[:, k, None]
-    distance = _from_segment(y, u[:, None], length[:, None])
+    distance = from_segment(y, u[:, None], length[:, None])
     best = distance.argmax(axis=1)
     rows = np.arange(len(V))
     return distance[rows, best], x[rows, best]
@@ -141,7 +141,7 @@ def _turning(W: Array) -> Array:
     return np.nan_to_num(roots_within(c), nan=0.0)
 
 
-def _from_segment(y: Array, u: Array, length: Array) -> Array:
+def from_segment(y: Array, u: Array, length: Array) -> Array:
     """The distance of y, measured from the first end, from a line of this direction and length."""
     along = np.clip((y * u).sum(axis=-1, keepdims=True), 0.0, length)
     distance: Array = np.linalg.norm(y - along * u, axis=-1)
@@ -162,9 +162,7 @@ def _sampled(motion: Switching, place: Measure, samples: int) -> Deviation:
         chord = corners[k + 1] - corners[k]
         length = np.linalg.norm(chord, axis=0, keepdims=True)
         u = chord / np.where(length > 0.0, length, 1.0)
-        distance = _from_segment(
-            as_floats(place(motion.at(t)[0]), "deviation, place") - corners[k], u, length
-        )
+        distance = from_segment(as_floats(place(motion.at(t)[0]), "deviation, place") - corners[k], u, length)
         best = int(distance.argmax())
         largest[k], times[k] = distance[best], t[best]
     return Deviation(largest, times)

@@ -60,14 +60,14 @@ def _values(c: Array, x: Array) -> Array:
 
 def _may_vanish(c: Array) -> NDArray[np.bool_]:
     """Whether coefficients by Bernstein's polynomials, between which the values lie, have both signs."""
-    lattice = c @ _to_bernstein(c.shape[1]).T
+    lattice = c @ to_bernstein(c.shape[1]).T
     slack = NOTHING * np.abs(c).sum(axis=1)
     both = (lattice.min(axis=1) <= slack) & (lattice.max(axis=1) >= -slack)
     return np.asarray(both & (slack > 0.0))
 
 
 @cache
-def _to_bernstein(size: int) -> Array:
+def to_bernstein(size: int) -> Array:
     """Coefficients by Bernstein's polynomials of degree size - 1 from those by powers: (size, size)."""
     top = size - 1
     return np.array(

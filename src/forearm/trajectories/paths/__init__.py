@@ -5,6 +5,8 @@ One class, `JointPath`; everything else makes one: splines, blends, ways of the 
 
 from forearm.trajectories.paths.blends import blended
 from forearm.trajectories.paths.envelope import PathDeviation, path_deviation, within_envelope
+from forearm.trajectories.paths.functions import from_function
+from forearm.trajectories.paths.hand_paths import hand_circle, hand_lines
 from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.paths.path_file import load_path
 from forearm.trajectories.paths.splines import spline
@@ -13,6 +15,9 @@ __all__ = [
     "JointPath",
     "PathDeviation",
     "blended",
+    "from_function",
+    "hand_circle",
+    "hand_lines",
     "load_path",
     "path_deviation",
     "spline",

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.errors import InputError
 from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.paths.splines import MOST, checked_points, distinct, spline
-from forearm.trajectories.polygon import largest_distances
+from forearm.trajectories.polygon import from_segment, largest_distances
+from forearm.trajectories.roots import to_bernstein
 from forearm.values import check_kind, check_number
 
 Array = NDArray[np.float64]
@@ -44,17 +45,18 @@ def path_deviation(path: JointPath) -> PathDeviation:
         path: a path with a polygon, as `spline`, `blended` and `within_envelope` make.
     """
     check_kind(path, JointPath, "path_deviation, path")
-    distances, places, side = _piece_distances(path)
-    assert path.polygon is not None and path.marks is not None
-    missed = np.linalg.norm(path.polygon - path.at(path.marks)[0], axis=1)
-    largest, where = missed[:-1].copy(), path.marks[:-1].copy()
-    for ends, at in ((missed[1:], path.marks[1:]),):
-        where, largest = np.where(ends > largest, at, where), np.maximum(ends, largest)
-    order = np.argsort(distances, kind="stable")
-    farthest, at = np.zeros_like(largest), where.copy()
-    farthest[side[order]], at[side[order]] = distances[order], places[order]  # the last one written counts
-    where = np.where(farthest > largest, at, where)
-    return PathDeviation(np.maximum(farthest, largest), where)
+    polygon, marks = _followed(path)
+    V, side = _from_sides(path, polygon, marks)
+    distances, x = largest_distances(V, np.diff(polygon, axis=0)[side])
+    missed = np.linalg.norm(polygon - path.at(marks)[0], axis=1)
+    sides = np.arange(len(missed) - 1)
+    found = np.concatenate([missed[:-1], missed[1:], distances])
+    order = np.argsort(found, kind="stable")  # of what is written to one side, the last counts
+    at = np.concatenate([marks[:-1], marks[1:], path.breaks[:-1] + x * np.diff(path.breaks)])[order]
+    of = np.concatenate([sides, sides, side])[order]
+    largest, places = np.empty((2, len(sides)))
+    largest[of], places[of] = found[order], at
+    return PathDeviation(largest, places)
 
 
 def within_envelope(
@@ -79,12 +81,11 @@ def within_envelope(
     for _ in range(HALVINGS):
         path = spline(through, continuity, name=name)
         path = replace(path, polygon=given, marks=path.breaks[first][passed])
-        far = _piece_distances(path)[0] > tolerance
-        if not far.any():
+        k = _pieces_beyond(path, tolerance)
+        if not len(k):
             return path, len(through) - len(p)
-        if len(through) + far.sum() > MOST:
+        if len(through) + len(k) > MOST:
             break
-        k = np.flatnonzero(far)
         through = np.insert(through, k + 1, 0.5 * (through[k] + through[k + 1]), axis=0)
         first = first + np.searchsorted(k, first, side="left")
     raise InputError(
@@ -93,18 +94,35 @@ def within_envelope(
     )
 
 
-def _piece_distances(path: JointPath) -> tuple[Array, Array, NDArray[np.intp]]:
-    """Of each piece: its largest distance from the side of the polygon that it follows, where that is
-    reached, and which side it is, (k,) each.
-    """
+def _followed(path: JointPath) -> tuple[Array, Array]:
     if path.polygon is None or path.marks is None:
         raise InputError(
-            f"{path.name!r} has no polygon and marks: spline, blended and within_envelope make paths with them."
+            f"{path.name!r} has no polygon and marks; spline, blended and within_envelope make paths that do."
         )
+    return path.polygon, path.marks
+
+
+def _from_sides(path: JointPath, polygon: Array, marks: Array) -> tuple[Array, NDArray[np.intp]]:
+    """Pieces (k, d+1, n) by powers of x from 0 to 1, from the first end of the side that each of them
+    follows, and which side that is, (k,).
+    """
     h = np.diff(path.breaks)
-    middles = path.breaks[:-1] + 0.5 * h
-    side = np.searchsorted(path.marks, middles, side="right") - 1
+    side = np.searchsorted(marks, path.breaks[:-1] + 0.5 * h, side="right") - 1
     V = path.coefficients * (h[:, None] ** np.arange(path.coefficients.shape[1]))[:, :, None]
-    V[:, 0] -= path.polygon[side]
-    distances, x = largest_distances(V, np.diff(path.polygon, axis=0)[side])
-    return distances, path.breaks[:-1] + x * h, side
+    V[:, 0] -= polygon[side]
+    return V, side
+
+
+def _pieces_beyond(path: JointPath, tolerance: float) -> NDArray[np.intp]:
+    """Which pieces go farther from their sides than the tolerance.
+
+    A piece lies in the hull of its coefficients by Bernstein's polynomials, and what is within a distance of
+    a line is convex: only those whose coefficients leave it have to be looked at closely.
+    """
+    polygon, marks = _followed(path)
+    V, side = _from_sides(path, polygon, marks)
+    chord = np.diff(polygon, axis=0)[side]
+    length = np.linalg.norm(chord, axis=1)[:, None, None]
+    hull = np.einsum("ij,kjn->kin", to_bernstein(V.shape[1]), V)
+    k = np.flatnonzero((from_segment(hull, chord[:, None] / length, length) > tolerance).any(axis=1))
+    return k[largest_distances(V[k], chord[k])[0] > tolerance]

@@ -31,13 +31,18 @@ def hermite_pieces(breaks: Array, values: Array) -> Array:
     """Coefficients (k, 2 r, n) of the pieces between breaks (k+1,) from values (k+1, r, n):
     q and its derivatives below the r-th.
     """
-    order = values.shape[1]
-    h = np.diff(breaks)[:, None, None]
+    return hermite_between(np.diff(breaks), values[:-1], values[1:])
+
+
+def hermite_between(lengths: Array, begin: Array, end: Array) -> Array:
+    """The same for pieces of these lengths (k,) from values at the ends of each, (k, r, n)."""
+    order = begin.shape[1]
+    h = lengths[:, None, None]
     powers = h ** np.arange(order)[None, :, None]
-    ends = np.concatenate([values[:-1] * powers, values[1:] * powers], axis=1)
-    ends[:, order] -= values[:-1, 0]  # the difference is exact where the sum of both is not
+    ends = np.concatenate([begin * powers, end * powers], axis=1)
+    ends[:, order] -= begin[:, 0]  # the difference is exact where the sum of both is not
     ends[:, 0] = 0.0
     pieces: Array = np.einsum("ij,kjn->kin", hermite_matrix(order), ends)
     pieces /= h ** np.arange(2 * order)[None, :, None]
-    pieces[:, :order] = values[:-1] / np.array([perm(i, i) for i in range(order)])[None, :, None]
+    pieces[:, :order] = begin / np.array([perm(i, i) for i in range(order)])[None, :, None]
     return pieces

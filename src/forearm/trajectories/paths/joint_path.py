@@ -81,11 +81,14 @@ class JointPath:
     @cached_property
     def corners(self) -> tuple[float, ...]:
         """The places inside at which q' jumps: a motion has to stop there."""
+        pieces = np.arange(len(self.breaks) - 1)
+        begins = self.at(self.breaks[:-1], pieces)[1]
+        ends = self.at(self.breaks[1:], pieces)[1]
+        size = np.maximum(np.abs(begins), np.abs(ends)).max(
+            axis=1
+        )  # at a reversal q' is 0, beside it it is not
         inside = self.breaks[1:-1]
-        before = self.at(inside, np.arange(len(inside)))[1]
-        after = self.at(inside, np.arange(len(inside)) + 1)[1]
-        size = np.maximum(np.abs(before), np.abs(after)).max(axis=1, initial=0.0)
-        jumps = np.abs(after - before).max(axis=1, initial=0.0) > CORNER * size
+        jumps = np.abs(begins[1:] - ends[:-1]).max(axis=1) > CORNER * np.maximum(size[1:], size[:-1])
         return tuple(inside[jumps].tolist())
 
     def piece_of(self, s: ArrayLike) -> Pieces:

@@ -1,0 +1,138 @@
+"""Paths given as functions: checked against their own derivatives, and kept as quintic pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.errors import InputError, shorten
+from forearm.trajectories.paths.joint_path import JointPath
+from forearm.trajectories.paths.sampled import PRIMES, Curve, checked, quintic_pieces
+from forearm.values import as_floats, check_number, check_whole
+
+Array = NDArray[np.float64]
+PROBES = 23  # places between two breaks at which derivatives are compared with differences
+STEP = 1e-3  # of the stretch: what differences of fourth order are taken over
+WRONG = 1e-3  # of the largest: derivatives farther from differences than that are wrong
+ONE_SIDED = 1e-6  # of the stretch: how far from a break what holds on one side of it is looked at
+
+
+def from_function(
+    f: Callable[[Any], Any],
+    length: float,
+    breaks: Sequence[float] = (),
+    n: int | None = None,
+    name: str = "function",
+) -> JointPath:
+    """The path of a function that gives q and its derivatives.
+
+    It becomes quintic pieces, halved until q, q' and q'' agree in the middle of each to 1e-10, 1e-8 and 1e-6.
+    Derivatives that differences contradict are refused.
+
+    Args:
+        f: function of s, from 0 to `length`, to q, q', q'' and, if it likes, the third derivative, (n,) each;
+            where it takes an array (m,) and gives (m, n) each, or (n, m), it is asked for all places at once.
+        length: the last s, above 0.
+        breaks: places inside at which q' or q'' jump, if any; where q' does, a motion stops.
+        n: the number of joints, where it is to be checked (default: as f gives).
+        name: of the path, for messages.
+    """
+    if not callable(f):
+        raise InputError(f"{name}: expected a function of s, got {shorten(f)}.")
+    length = check_number(length, f"{name}, length", above=0.0)
+    inside = np.unique(as_floats(list(breaks), f"{name}, breaks"))
+    if inside.size and not (inside[0] > 0.0 and inside[-1] < length):
+        raise InputError(f"{name}, breaks: each must lie between 0 and the length, {length:g}.")
+    asked = _evaluator(f, length, None if n is None else check_whole(n, f"{name}, n", 1), name)
+    cuts = np.concatenate([[0.0], inside, [length]])
+    made = []
+    for begin, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
+        _compare_differences(asked, begin, end, name)
+        made.append(
+            quintic_pieces(_one_sided(asked, begin, end, len(cuts) > 2), np.array([begin, end]), name)
+        )
+    joined = np.concatenate([[0.0], *(s[1:] for s, _ in made)])
+    return JointPath(joined, np.concatenate([c for _, c in made]), name)
+
+
+def _evaluator(f: Callable[[Any], Any], length: float, n: int | None, name: str) -> Curve:
+    """Values and derivatives (m, 3 or 4, n) at places (m,), in one call where f answers an array as it does
+    single places.
+    """
+
+    def alone(s: Array) -> Array:
+        return np.array([_answer(f, x, name) for x in s.tolist()])
+
+    joints = alone(np.array([0.0])).shape[2]
+    if n is not None and joints != n:
+        raise InputError(f"{name}: expected {n} joints, got {joints}.")
+    places = np.linspace(0.0, length, joints + 2)[1:]  # not as many as joints, so that shapes tell them apart
+    one_by_one = alone(places)
+
+    def together(s: Array) -> Array:
+        return np.stack([np.asarray(x, dtype=np.float64).reshape(len(s), joints) for x in f(s)], axis=1)
+
+    def transposed(s: Array) -> Array:
+        return np.stack([np.asarray(x, dtype=np.float64).reshape(joints, len(s)).T for x in f(s)], axis=1)
+
+    for way in (together, transposed):
+        try:
+            if np.allclose(way(places), one_by_one, rtol=1e-9, atol=1e-12):
+                return way
+        except Exception:  # noqa: BLE001, S112 - whatever f makes of an array: it is asked place by place then
+            continue
+    return alone
+
+
+def _answer(f: Callable[[Any], Any], s: float, name: str) -> Array:
+    """What f says of one place: (3, n) or (4, n)."""
+    given = f(s)
+    if not isinstance(given, tuple | list | np.ndarray) or len(given) not in (3, 4):
+        raise InputError(
+            f"{name}: expected q, q', q'' and perhaps the third derivative at s = {s:.6g}, got {shorten(given)}."
+        )
+    rows = [np.atleast_1d(as_floats(x, f"{name} at s = {s:.6g}")) for x in given]
+    if rows[0].ndim != 1 or any(row.shape != rows[0].shape for row in rows):
+        shapes = ", ".join(str(row.shape) for row in rows)
+        raise InputError(f"{name}: expected (n,) for each at s = {s:.6g}, got {shapes}.")
+    return np.array(rows)
+
+
+def _one_sided(asked: Curve, begin: float, end: float, has_breaks: bool) -> Curve:
+    """q, q', q'' from `begin` to `end`; there, q' and q'' are what they tend to from within."""
+    e = ONE_SIDED * (end - begin)
+
+    def curve(s: Array) -> Array:
+        made = asked(s)[:, :3]
+        for at, inward in ((begin, e), (end, -e)):
+            here = s == at
+            if has_breaks and here.any():
+                near = asked(at + inward * np.array([1.0, 2.0]))[:, 1:3]
+                made[here, 1:] = 2.0 * near[0] - near[1]
+        return made
+
+    return curve
+
+
+def _compare_differences(asked: Curve, begin: float, end: float, name: str) -> None:
+    """Refuse derivatives that differences contradict."""
+    h = STEP * (end - begin)
+    s = np.linspace(begin + 2.0 * h, end - 2.0 * h, PROBES)
+    middle = checked(asked, s, name)
+    sides = [checked(asked, s + k * h, name)[:, :-1] for k in (-2.0, -1.0, 1.0, 2.0)]
+    differences = (sides[0] - 8.0 * sides[1] + 8.0 * sides[2] - sides[3]) / (12.0 * h)
+    coarse = (sides[3] - sides[0]) / (4.0 * h)
+    sizes = np.abs(middle).max(axis=(0, 2))[:, None]
+    # those of second order miss by far more than those of fourth order, and so by more than may be missed
+    allowed = WRONG * sizes[1:] + 1e-12 * sizes[:-1] / h + np.abs(differences - coarse)
+    bad = np.argwhere(np.abs(differences - middle[:, 1:]) > allowed)
+    if bad.size:
+        m, k, joint = bad[0]
+        raise InputError(
+            f"{name}: {PRIMES[k + 1]} of joint {joint + 1} at s = {s[m]:.6g} is {middle[m, k + 1, joint]:.6g}, "
+            f"but differences of {PRIMES[k]} give {differences[m, k, joint]:.6g}; correct the function, or "
+            "give the places of kinks as breaks."
+        )

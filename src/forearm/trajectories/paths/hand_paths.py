@@ -1,0 +1,169 @@
+"""Paths of the joints whose hand goes along straight lines, rounded ones or circles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm, check_arm
+from forearm.errors import InputError
+from forearm.trajectories.hand_way import CircularWay, HandWay, straight
+from forearm.trajectories.line_checks import end_of_branch, singular_places
+from forearm.trajectories.line_joints import joints_along
+from forearm.trajectories.line_path import LineTask, Stretch, follow_way
+from forearm.trajectories.lines import hand_corners, line_task
+from forearm.trajectories.paths.blends import blended
+from forearm.trajectories.paths.joint_path import JointPath
+from forearm.trajectories.paths.sampled import quintic_pieces
+from forearm.values import as_finite, check_number
+
+Array = NDArray[np.float64]
+FLAT = 1e-9  # of their distance: three places nearer to a line than that are on no circle
+
+
+def hand_lines(
+    arm: Arm,
+    q0: ArrayLike,
+    to: ArrayLike,
+    attitude: str = "constant",
+    blend: float = 0.0,
+    name: str = "hand lines",
+) -> JointPath:
+    """The joints' path where the hand goes from where q0 puts it straight to a place, or to several one after
+    another; s is the hand's way in m.
+
+    The hand is on its line to 1e-9 m. Of an arm with more joints than needed the combinations that do not
+    move the hand at q0 are held.
+
+    Args:
+        arm: the arm.
+        q0: joint coordinates (n,) at the start, rad or m.
+        to: place (3,) or places (m, 3) in the base frame, m.
+        attitude: "constant", that of q0, or "free" where an arm has too few joints to keep it.
+        blend: distance at which the hand may pass corners, m, as in `blended`; where the joints cannot follow
+            the rounded way, and with 0, the corners stay, and a motion stops there.
+        name: of the path, for messages.
+    """
+    check_arm(arm, "arm", moves=True)
+    q = as_finite(q0, (arm.n,), "q0")
+    task, corners = line_task(arm, q, attitude), hand_corners(arm, q, to)
+    blend = check_number(blend, "blend", minimum=0.0)
+    if blend and len(corners) > 2:
+        rounded = blended(corners, blend)
+        try:
+            return _followed(task, q, [rounded], name)
+        except InputError:
+            pass  # what stands in the way of the straight lines, if anything does, is said below
+    return _followed(task, q, [straight(start, end) for start, end in pairwise(corners)], name)
+
+
+def hand_circle(
+    arm: Arm,
+    q0: ArrayLike,
+    through: ArrayLike | None = None,
+    to: ArrayLike | None = None,
+    *,
+    centre: ArrayLike | None = None,
+    axis: ArrayLike | None = None,
+    angle: float = 2.0 * np.pi,
+    attitude: str = "constant",
+    name: str = "hand circle",
+) -> JointPath:
+    """The joints' path where the hand goes along a circle from where q0 puts it; s is its way in m.
+
+    Either `through` one place `to` another, or about an axis by an angle.
+
+    Args:
+        arm: the arm.
+        q0: joint coordinates (n,) at the start, rad or m.
+        through: a place (3,) on the arc, base frame, m.
+        to: its end (3,).
+        centre: a point (3,) on the axis, base frame, m, instead of `through` and `to`.
+        axis: its direction (3,); the hand turns about it to the right.
+        angle: how far it turns, rad; negative: to the left (default: the whole circle).
+        attitude: "constant", that of q0, or "free" where an arm has too few joints to keep it.
+        name: of the path, for messages.
+    """
+    check_arm(arm, "arm", moves=True)
+    q = as_finite(q0, (arm.n,), "q0")
+    task = line_task(arm, q, attitude)
+    start = task.pose[:3, 3]
+    if through is not None and to is not None and centre is None and axis is None:
+        way = _arc(start, as_finite(through, (3,), "through"), as_finite(to, (3,), "to"))
+    elif centre is not None and axis is not None and through is None and to is None:
+        turn = check_number(angle, "angle", minimum=-100.0 * np.pi, maximum=100.0 * np.pi)
+        way = _about(start, as_finite(centre, (3,), "centre"), as_finite(axis, (3,), "axis"), turn)
+    else:
+        raise InputError("hand_circle: give through and to, or centre and axis, both of a pair.")
+    return _followed(task, q, [way], name)
+
+
+def _arc(start: Array, through: Array, to: Array) -> CircularWay:
+    """The circle from one place through a second to a third."""
+    a, b = through - start, to - start
+    size = float(max(np.linalg.norm(a), np.linalg.norm(b)))
+    if float(np.linalg.norm(b)) <= FLAT * size:
+        raise InputError(
+            "to: the hand is there already, and a circle needs three places; give centre and axis for a "
+            "whole one."
+        )
+    normal = np.cross(a, b)
+    if float(np.linalg.norm(normal)) <= FLAT * size**2:
+        raise InputError(
+            "through: it is on the straight line from the hand to the end, or at one of them, and so on no "
+            "circle; take hand_lines, or a place beside the line."
+        )
+    across = np.cross((a @ a) * b - (b @ b) * a, normal) / (2.0 * (normal @ normal))
+    axis = normal / np.linalg.norm(normal)
+    outward = -across
+    towards = b - across
+    turn = float(np.arctan2(np.cross(outward, towards) @ axis, outward @ towards)) % (2.0 * np.pi)
+    return _about(start, start + across, axis, turn)
+
+
+def _about(start: Array, centre: Array, axis: Array, angle: float) -> CircularWay:
+    size = float(np.linalg.norm(axis))
+    if size == 0.0:
+        raise InputError("axis: its direction must not be 0.")
+    z = axis / size * (1.0 if angle >= 0.0 else -1.0)
+    middle = centre + z * ((start - centre) @ z)
+    radius = float(np.linalg.norm(start - middle))
+    length = radius * abs(angle)
+    if length < FLAT:
+        raise InputError(
+            f"centre, axis, angle: the hand at {np.round(start, 6).tolist()} would go {length:.3g} m only; it "
+            "must be beside the axis, and the angle not 0."
+        )
+    x = (start - middle) / radius
+    return CircularWay(middle, x, np.cross(z, x), radius, length)
+
+
+def _followed(task: LineTask, q: Array, ways: Sequence[HandWay], name: str) -> JointPath:
+    """The path along ways of the hand one after another, or an error with what stands in its way."""
+    breaks, pieces = [np.zeros(1)], []
+    for way in ways:
+        begin = float(breaks[-1][-1])
+
+        def whole(s: float, begin: float = begin) -> float:
+            return begin + s
+
+        stretch = follow_way(task, q, way)
+        if not stretch.whole:
+            raise InputError(f"{name}: {end_of_branch(task, stretch, whole, 'm').text}")
+        cuts = way.breaks if isinstance(way, JointPath) else np.array([0.0, way.length])
+
+        def curve(s: Array, stretch: Stretch = stretch) -> Array:
+            return np.stack(joints_along(task, stretch, s), axis=1)
+
+        try:
+            s, c = quintic_pieces(curve, cuts, name)
+        except InputError as error:
+            singular = [p.text for p in singular_places(task, stretch, whole, "m")]
+            raise InputError(f"{name}: {' '.join(singular)}" if singular else str(error)) from error
+        breaks.append(begin + s[1:])
+        pieces.append(c)
+        q = stretch.q[-1]
+    return JointPath(np.concatenate(breaks), np.concatenate(pieces), name)

@@ -1,0 +1,88 @@
+"""Curves that can be asked for q, q', q'' anywhere, as quintic pieces that agree with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.errors import InputError
+from forearm.trajectories.paths.hermite import hermite_between
+
+Array = NDArray[np.float64]
+Curve = Callable[[Array], Array]  # places (m,) -> q, q', q'' (m, 3, n)
+
+# What q, q' and q'' may differ by in the middle of a piece: of their sizes, or of what joints have that go
+# some rad (m) along the whole path.
+AGREEMENT = np.array([1e-10, 1e-8, 1e-6])
+PRIMES = tuple("q" + "'" * k for k in range(4))
+FIRST = 4  # pieces between two cuts to begin with
+MOST = 20_000  # pieces
+SHORTEST = 1e-10  # of the length
+
+
+def quintic_pieces(curve: Curve, cuts: Array, what: str) -> tuple[Array, Array]:
+    """Breaks (k+1,) and coefficients (k, 6, n) of a curve from cuts[0] to cuts[-1].
+
+    A piece has q, q', q'' of the curve at its ends; it is halved until they agree in the middle as well.
+
+    Args:
+        curve: q, q', q'' at places, continuous.
+        cuts: places (c,), rising, at which higher derivatives jump, the ends included.
+        what: names it in errors.
+    """
+    shares = np.arange(FIRST) / FIRST
+    s = np.append((cuts[:-1, None] + np.diff(cuts)[:, None] * shares).ravel(), cuts[-1])
+    values = checked(curve, s, what)
+    settled = np.zeros(len(s) - 1, dtype=bool)
+    while not settled.all():
+        k = np.flatnonzero(~settled)
+        middle = 0.5 * (s[k] + s[k + 1])
+        here = checked(curve, middle, what)
+        off = _disagreement(s[k + 1] - s[k], values[k], values[k + 1], here, float(s[-1] - s[0]))
+        bad = off.max(axis=(1, 2)) > 1.0
+        settled[k] = ~bad
+        split, short = k[bad], (s[k + 1] - s[k])[bad] < SHORTEST * (s[-1] - s[0])
+        if short.any() or len(s) + len(split) > MOST:
+            worst = int(np.argmax(np.where(bad, off.max(axis=(1, 2)), 0.0)))
+            order, joint = np.unravel_index(int(off[worst].argmax()), off[worst].shape)
+            raise InputError(
+                f"{what}: {PRIMES[order]} of joint {joint + 1} near s = {middle[worst]:.6g} does not agree "
+                f"with a smooth curve, even in {len(s) - 1} pieces; give the places of kinks as breaks, and "
+                "smooth what is noisy."
+            )
+        s = np.insert(s, split + 1, middle[bad])
+        values = np.insert(values, split + 1, here[bad], axis=0)
+        settled = np.insert(settled, split, False)
+    return s, hermite_between(np.diff(s), values[:-1], values[1:])
+
+
+def checked(curve: Curve, s: Array, what: str) -> Array:
+    """q, q', q'' at places, or an error with the first that is not finite."""
+    values = curve(s)
+    bad = np.argwhere(~np.isfinite(values))
+    if bad.size:
+        m, order, joint = bad[0]
+        raise InputError(
+            f"{what}: {PRIMES[order]} of joint {joint + 1} at s = {s[m]:.6g} is {values[tuple(bad[0])]}."
+        )
+    return values
+
+
+def _disagreement(h: Array, begin: Array, end: Array, middle: Array, length: float) -> Array:
+    """How far the pieces' middles are from the curve's, (k, 3, n), in parts of what they may."""
+    c = hermite_between(h, begin, end)
+    x = 0.5 * h[:, None]
+    q, first, second = c[:, 5], np.zeros_like(c[:, 5]), np.zeros_like(c[:, 5])
+    for i in range(4, -1, -1):
+        second = second * x + first
+        first = first * x + q
+        q = q * x + c[:, i]
+    found = np.stack([q, first, 2.0 * second], axis=1)
+    sizes = np.abs(middle).max(axis=2, keepdims=True)
+    sizes[:, 0] = np.maximum(sizes[:, 0], 1.0)
+    sizes[:, 1] = np.maximum(sizes[:, 1], 1.0 / length)
+    # beside a straight stretch q'' is small, and what matters is how much q' changes by it
+    sizes[:, 2] = np.maximum(sizes[:, 2], sizes[:, 1] / length)
+    return np.asarray(np.abs(found - middle) / (AGREEMENT[:, None] * sizes))

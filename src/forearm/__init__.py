@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from forearm.kernels.rollout_gradient import RolloutGradient
     from forearm.kernels.traced_controller import TracedController
     from forearm.simulation import Schedule, Simulation, load_simulation, simulate, simulate_many
-    from forearm.trajectories import MotionLog, Plan, Request, Waypoint, plan, read_motion
+    from forearm.trajectories import MotionLog, Plan, Request, Waypoint, plan, read_motion, time_optimal
 
 __version__ = "0.1.0"
 
@@ -120,6 +120,7 @@ __all__ = [
     "simulate",
     "simulate_many",
     "simulation",
+    "time_optimal",
     "to_mujoco",
     "to_pinocchio",
     "trajectories",
@@ -157,6 +158,7 @@ _LATER = {
     "RolloutGradient": "kernels.rollout_gradient",
     "TracedController": "kernels.traced_controller",
     **dict.fromkeys(("MotionLog", "Plan", "Request", "Waypoint", "plan", "read_motion"), "trajectories"),
+    "time_optimal": "trajectories",
     **dict.fromkeys(("Schedule", "Simulation", "load_simulation", "simulate", "simulate_many"), "simulation"),
 }
 

@@ -105,4 +105,6 @@ MAKERS = (
     "kinematics/closed_form",
     "reduction",
     "symbols",
+    "trajectories",
+    "trajectories/shortest_time",
 )

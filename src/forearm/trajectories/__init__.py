@@ -21,6 +21,9 @@ from forearm.trajectories.polygon import Deviation, deviation, within
 from forearm.trajectories.recorded import RecordedMotion, read_motion, recorded
 from forearm.trajectories.requestfile import read_request
 from forearm.trajectories.requests import Request, Waypoint
+from forearm.trajectories.shortest_time.path_motion import PathMotion
+from forearm.trajectories.shortest_time.time_optimal import time_optimal
+from forearm.trajectories.shortest_time.timing import LimitSaving, PathTiming
 from forearm.trajectories.switching import Switching
 from forearm.trajectories.switching_file import load_switching
 from forearm.trajectories.waypoints import through
@@ -29,9 +32,12 @@ __all__ = [
     "Deviation",
     "HandLine",
     "JointPath",
+    "LimitSaving",
     "LimitUse",
     "MotionLimits",
     "MotionLog",
+    "PathMotion",
+    "PathTiming",
     "Plan",
     "PlanStatus",
     "Plans",
@@ -54,6 +60,7 @@ __all__ = [
     "recorded",
     "spline",
     "through",
+    "time_optimal",
     "within",
 ]
 

@@ -14,6 +14,9 @@ from forearm.reading.textfile import write_text
 from forearm.trajectories.line_speed import PROFILES
 from forearm.trajectories.lines import ATTITUDES, HandLine, hand_line
 from forearm.trajectories.recorded import RecordedMotion, read_motion, recorded
+from forearm.trajectories.shortest_time.motion_file import FORMAT as PATH_MOTION
+from forearm.trajectories.shortest_time.motion_file import path_motion_from_document
+from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.switching import Switching
 from forearm.trajectories.switching_file import read_json, switching_from_document
 
@@ -47,9 +50,9 @@ def write_line(line: HandLine, path: str | os.PathLike[str]) -> None:
     write_text(path, json.dumps(document | {"profile": asked.profile, "attitude": asked.attitude}) + "\n")
 
 
-def load_motion(arm: Arm, path: str | os.PathLike[str]) -> Switching | HandLine | RecordedMotion:
+def load_motion(arm: Arm, path: str | os.PathLike[str]) -> Switching | HandLine | RecordedMotion | PathMotion:
     """The motion in a .json file that `save` wrote: switching points, a line of the hand,
-    made anew for the arm, or samples.
+    made anew for the arm, a motion along a path, or samples.
 
     Args:
         arm: the arm.
@@ -59,6 +62,8 @@ def load_motion(arm: Arm, path: str | os.PathLike[str]) -> Switching | HandLine 
     document = read_json(where)
     if isinstance(document, dict) and "t" in document:
         return recorded(read_motion(arm, where))
+    if isinstance(document, dict) and document.get("format") == PATH_MOTION:
+        return path_motion_from_document(document, where.name)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         return switching_from_document(document, where.name)
     data = HAND_LINE.read(document, where.name)

@@ -34,14 +34,17 @@ from forearm.trajectories.recorded import RecordedMotion, read_motion, recorded
 from forearm.trajectories.requestfile import read_request
 from forearm.trajectories.requests import Request, Waypoint
 from forearm.trajectories.sampling import ticks
+from forearm.trajectories.shortest_time.path_motion import PathMotion
+from forearm.trajectories.shortest_time.timing import PathTiming
 from forearm.trajectories.switching import Switching
 from forearm.trajectories.waypoints import through
 from forearm.values import as_floats, check_ending, check_kind, check_number
 
 Array = NDArray[np.float64]
-PlannedMotion = Switching | HandLine | RecordedMotion
+PlannedMotion = Switching | HandLine | RecordedMotion | PathMotion
 Wanted = Request | PlannedMotion | MotionLog | HasLog | str | os.PathLike[str] | Sequence[Any] | NDArray[Any]
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".npz")
+MOST_SAVINGS = 5  # that a report tells
 SAME = 1e-9  # m: what two arms' hands may be apart at the ends of a line that is taken from one to the other
 
 
@@ -57,6 +60,7 @@ class Plan:
         step: t are every `step` s, and the end.
         notes: which waypoints could not be met as they were given.
         dac: what the motors' voltages come from; None: nothing that bounds them.
+        timing: of a time-optimal plan what bounds its speed along the path; None: another plan.
     """
 
     arm: Arm
@@ -66,6 +70,7 @@ class Plan:
     notes: tuple[str, ...] = ()
     dac: DAC | None = None
     _kernel: Kernel | None = field(default=None, repr=False)
+    timing: PathTiming | None = None
 
     @property
     def duration(self) -> float:
@@ -113,6 +118,13 @@ class Plan:
         )
         return voltage_of(self.arm, self.tau, self.qd) if known else None
 
+    @cached_property
+    def limit(self) -> NDArray[np.str_] | None:
+        """The name of the limit that binds at each sample, such as "joint2 torque", (m,), "" where none does;
+        None where the plan is not time-optimal.
+        """
+        return None if self.timing is None else self.timing.limit_at(self.t)
+
     def torque(self, t: ArrayLike) -> Array:
         """The torques at a time, (n,), or at times (m,), (m, n)."""
         return self._compiled.inverse_dynamics(*self.motion.at(t))
@@ -155,11 +167,14 @@ class Plan:
         """The largest use of each joint's torque, current and voltage, where it is bounded.
 
         Looked at between jumps of accelerations and of friction, on both sides of them, and at ten times the
-        samples; for a line of the hand at the samples.
+        samples; along a path at ten moments of each interval; for a line of the hand at the samples.
         """
         limits = DriveLimits.of(self.arm, self.dac)
         if isinstance(self.motion, Switching):
             return Demands(self.arm, self._compiled, limits).uses(self.motion, self.step)
+        if isinstance(self.motion, PathMotion):
+            q, qd, qdd = self.motion.at(self.motion.fine_times)
+            return limits.uses(self.motion.fine_times, self._compiled.inverse_dynamics(q, qd, qdd), qd)
         return limits.uses(self.t, self.tau, self.qd)
 
     @property
@@ -194,6 +209,8 @@ class Plan:
     def _kind(self) -> str:
         if isinstance(self.motion, Switching):
             return f"{len(self.motion.points)} points"
+        if isinstance(self.motion, PathMotion):
+            return f"{self.motion.path.name}, {self.motion.path.length:.4g} long"
         if isinstance(self.motion, RecordedMotion):
             return f"{len(self.motion.t)} samples of {self.motion.name}"
         corners = self.motion.hand(self.motion.times)[0]
@@ -229,6 +246,8 @@ class Plan:
             after.append(
                 f"used most: {use.share:.1%} of the {use.quantity} of {use.joint}, at {use.time:.4g} s"
             )
+        if self.timing is not None:
+            after += [saving.text for saving in self.timing.savings[:MOST_SAVINGS]]
         return Report(header, rows, f"{self.arm.name}: {self._kind()}, {self.duration:.6g} s", after=after)
 
     def _repr_html_(self) -> str:

@@ -34,12 +34,17 @@ PATH = TableField(
 
 def write_path(path: JointPath, file: str | os.PathLike[str]) -> None:
     """Write the file whole or not at all."""
+    write_text(file, json.dumps(path_document(path)) + "\n")
+
+
+def path_document(path: JointPath) -> dict[str, Any]:
+    """What a file of the path holds."""
     document: dict[str, Any] = {"format": FORMAT, "name": path.name, "breaks": path.breaks.tolist()}
     document["coefficients"] = path.coefficients.tolist()
     for key, array in (("polygon", path.polygon), ("marks", path.marks)):
         if array is not None:
             document[key] = array.tolist()
-    write_text(file, json.dumps(document) + "\n")
+    return document
 
 
 def load_path(path: str | os.PathLike[str]) -> JointPath:

@@ -1,0 +1,249 @@
+"""The limits of an arm at one place of a path, as shares of them that u = d2s/dt2 and x = (ds/dt)^2 use.
+
+A share is needed / allowed with its sign: the limit holds from -1 to 1. Written once over any scalar; a place is
+a row of numbers that `RowLayout` names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.drives.joint import drives_of, rotor_inertia
+from forearm.kernels.traced_function import TracedFunction, compile_function
+from forearm.model import Scalar, model_of
+from forearm.symbols import Expr, Graph, derivative
+from forearm.symbols.scalars import choose, maximum, root
+from forearm.trajectories.drive_limits import DriveLimits
+from forearm.trajectories.shortest_time.path_loads import HAND, LOADS, hand_curvature, load_width
+
+if TYPE_CHECKING:
+    from forearm.codegen.functions import Traced
+
+Array = NDArray[np.float64]
+JOINT_KINDS = ("torque", "voltage", "acceleration")
+HAND_KIND = "hand acceleration"
+SLOWEST = 1e-20  # of x: below it the velocity is that of SLOWEST, so that the root has a slope
+LEAST_ROOM = 4e-4  # of the hand's acceleration squared: what is left along the path where it bends most for x
+
+
+def hand_share(at: Mapping[str, Sequence[Scalar]], inverse: Scalar, x: Scalar, u: Scalar) -> Scalar:
+    """|p' u + p'' x| / a with a sign: that of what u changes."""
+    first, second = (at[name] for name in HAND)
+    square = sum((a * u + b * x) * (a * u + b * x) for a, b in zip(first, second, strict=True))
+    A, B, _ = hand_curvature(first, second)
+    return choose(A * u + B * x, 0.0, -1.0, 1.0) * root(square) * inverse
+
+
+def solved_hand_share(at: Mapping[str, Sequence[Scalar]], inverse: Scalar, x: Scalar, u: Scalar) -> Scalar:
+    """|p' u + p'' x| <= a, solved for u: (A u + B x) / sqrt(A (a^2 - c^2 x^2)) from -1 to 1, with A = p'.p',
+    B = p'.p'' and c^2 = p''.p'' - B^2 / A, what no u takes away.
+    """
+    A, B, c_square = hand_curvature(*(at[name] for name in HAND))
+    spare = A * maximum(1.0 - c_square * (x * x) * (inverse * inverse), LEAST_ROOM)
+    return (A * u + B * x) * inverse / root(spare)
+
+
+@dataclass(frozen=True)
+class RowLayout:
+    """Which limits there are, and where a place's numbers stand in its row.
+
+    Attributes:
+        arm: the arm, for its drives.
+        kinds: of JOINT_KINDS and HAND_KIND, those that bound anything.
+        payloads: how many payloads must obey: 1, or 2 for an interval of them.
+        hand: whether the hand's motion is asked for.
+    """
+
+    arm: Arm
+    kinds: tuple[str, ...]
+    payloads: int = 1
+    hand: bool = False
+
+    @cached_property
+    def slices(self) -> dict[str, slice]:
+        """The numbers of a place by name, as `path_place` leaves them, one behind the other for payloads."""
+        n, loads = self.arm.n, len(model_of(self.arm).bodies) * load_width(self.arm)
+        sizes = {"dq": n, "ddq": n, "direction": n} | dict.fromkeys(LOADS, loads)
+        return _slices(sizes | (dict.fromkeys(HAND, 3) if self.hand else {}))
+
+    @cached_property
+    def limits(self) -> dict[str, slice]:
+        """The limits of a place by kind; they are there as 1 / limit, 0 where there is none."""
+        return _slices({kind: 1 if kind == HAND_KIND else self.arm.n for kind in self.kinds})
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """All that machine code made of it depends on."""
+        return self.arm, self.kinds, self.payloads, self.hand
+
+    @property
+    def one_width(self) -> int:
+        """How many numbers a place has for one payload."""
+        return max(part.stop for part in self.slices.values())
+
+    @property
+    def width(self) -> int:
+        """How many numbers a place has."""
+        return self.payloads * self.one_width
+
+    @property
+    def limit_width(self) -> int:
+        """How many limits a place has."""
+        return max((part.stop for part in self.limits.values()), default=1)
+
+    @cached_property
+    def names(self) -> tuple[tuple[str, str], ...]:
+        """Of each share that `shares` gives the kind of limit and the joint ("" for the hand), in order."""
+        joints = [joint.name for joint in self.arm.joints]
+        each = [(kind, joint) for kind in ("torque", "voltage") if kind in self.kinds for joint in joints]
+        found = each * self.payloads
+        found += [("acceleration", joint) for joint in joints if "acceleration" in self.kinds]
+        return tuple(found + ([(HAND_KIND, "")] if HAND_KIND in self.kinds else []))
+
+    def shares(
+        self,
+        place: Sequence[Scalar],
+        limits: Sequence[Scalar],
+        x: Scalar,
+        u: Scalar,
+        of_hand: Callable[..., Scalar] = hand_share,
+    ) -> list[Scalar]:
+        """The shares of all limits, in the order of `names`.
+
+        Args:
+            place: its numbers, (width,).
+            limits: 1 / limit, (limit_width,).
+            x, u: (ds/dt)^2 and d2s/dt2.
+            of_hand: how the share of the hand's acceleration is told.
+        """
+        allowed = {kind: limits[part] for kind, part in self.limits.items()}
+        speed = root(maximum(x, SLOWEST))
+        found: list[Scalar] = []
+        for k in range(self.payloads):
+            numbers = place[k * self.one_width : (k + 1) * self.one_width]
+            at = {name: numbers[part] for name, part in self.slices.items()}
+            qd = [d * speed for d in at["dq"]]
+            qdd = [d * u + dd * x for d, dd in zip(at["dq"], at["ddq"], strict=True)]
+            if "torque" in self.kinds or "voltage" in self.kinds:
+                loads = [a * u + b * x + c for a, b, c in zip(*(at[name] for name in LOADS), strict=True)]
+                tau = self.torques(loads, qd, qdd, at["direction"])
+                found += self._of_drives(allowed, tau, qd)
+        if "acceleration" in self.kinds:
+            found += [a * w for a, w in zip(qdd, allowed["acceleration"], strict=True)]
+        if HAND_KIND in self.kinds:
+            found.append(of_hand(at, allowed[HAND_KIND][0], x, u))
+        return found
+
+    def _of_drives(
+        self, allowed: Mapping[str, Sequence[Scalar]], tau: Sequence[Scalar], qd: Sequence[Scalar]
+    ) -> list[Scalar]:
+        """Torques, and the voltages that they need."""
+        found: list[Scalar] = []
+        if "torque" in self.kinds:
+            found += [t * w for t, w in zip(tau, allowed["torque"], strict=True)]
+        if "voltage" in self.kinds:
+            R_K, K = self._motors
+            volts = [r * t + k * v for r, k, t, v in zip(R_K, K, tau, qd, strict=True)]
+            found += [v * w for v, w in zip(volts, allowed["voltage"], strict=True)]
+        return found
+
+    def torques(
+        self,
+        loads: Sequence[Scalar],
+        qd: Sequence[Scalar],
+        qdd: Sequence[Scalar],
+        direction: Sequence[Scalar],
+    ) -> list[Scalar]:
+        """What the motors must give at the freedoms, friction in these directions, rotors included."""
+        model, width = model_of(self.arm), load_width(self.arm)
+        rates = model.rates(qd)
+        made = []
+        for k, drive in enumerate(drives_of(self.arm)):
+            rigid, *reaction = loads[k * width : (k + 1) * width]
+            felt = (np.array(reaction[:3], dtype=object), np.array(reaction[3:], dtype=object))
+            way = direction[drive.freedom] * float(np.sign(drive.multiplier))
+            made.append(drive.torque(rigid, felt if reaction else None, rates[k], way))
+        rotor = rotor_inertia(self.arm).tolist()
+        return [t + J * a for t, J, a in zip(model.gathered(made), rotor, qdd, strict=True)]
+
+    @cached_property
+    def _motors(self) -> tuple[list[float], list[float]]:
+        """R / K and K of the motors."""
+        limits = DriveLimits.of(self.arm)
+        return (limits.R / limits.K).tolist(), limits.K.tolist()
+
+
+@lru_cache(maxsize=32)
+def compiled_shares(layout: RowLayout) -> TracedFunction:
+    """(place, limits, x (1,), u (1,)) -> shares, and how they change with u and with x."""
+    return compile_function(
+        lambda: _traced_shares(layout), "path_shares", key=("path shares", *layout.key), arm=layout.arm
+    )
+
+
+@lru_cache(maxsize=32)
+def compiled_use(layout: RowLayout) -> TracedFunction:
+    """(place, limits, pace (1,), x (1,), u (1,)) -> the largest share of all, velocities included, (1,)."""
+    return compile_function(
+        lambda: _traced_use(layout), "path_use", key=("path use", *layout.key), arm=layout.arm
+    )
+
+
+def _traced_shares(layout: RowLayout) -> Traced:
+    graph = Graph()
+    given = {name: traced_inputs(graph, name, size) for name, size in _sizes(layout).items()}
+    (x,), (u,) = given["x"], given["u"]
+    shares = layout.shares(given["place"], given["limits"], x, u)
+    return traced_arrays(
+        graph,
+        _sizes(layout),
+        {
+            "share": shares,
+            "by_u": derivative(graph, shares, {u: 1.0}),
+            "by_x": derivative(graph, shares, {x: 1.0}),
+        },
+    )
+
+
+def _traced_use(layout: RowLayout) -> Traced:
+    graph, sizes = Graph(), _sizes(layout) | {"pace": 1}
+    given = {name: traced_inputs(graph, name, size) for name, size in sizes.items()}
+    (x,), (u,), (pace,) = given["x"], given["u"], given["pace"]
+    most = root(x) * pace
+    for share in layout.shares(given["place"], given["limits"], x, u):
+        most = maximum(most, abs(share))
+    return traced_arrays(graph, sizes, {"use": [most]})
+
+
+def _sizes(layout: RowLayout) -> dict[str, int]:
+    return {"place": layout.width, "limits": layout.limit_width, "x": 1, "u": 1}
+
+
+def traced_inputs(graph: Graph, name: str, size: int) -> list[Expr]:
+    """So many inputs of a graph."""
+    return [graph.input(f"{name}[{k}]") for k in range(size)]
+
+
+def traced_arrays(graph: Graph, inputs: Mapping[str, int], results: Mapping[str, Sequence[Scalar]]) -> Traced:
+    """A function on a graph, by the sizes of its inputs and its results."""
+    from forearm.codegen.functions import Traced
+    from forearm.codegen.program import Argument
+
+    return Traced(
+        graph,
+        {name: np.array(values, dtype=object) for name, values in results.items()},
+        tuple(Argument(name, (size,), "") for name, size in inputs.items()),
+        tuple(Argument(name, (len(values),), "") for name, values in results.items()),
+    )
+
+
+def _slices(sizes: Mapping[str, int]) -> dict[str, slice]:
+    ends = np.cumsum(list(sizes.values())).tolist()
+    return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}

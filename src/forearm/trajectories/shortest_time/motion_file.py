@@ -1,0 +1,72 @@
+"""Motions along a path as JSON: the path, and s over time."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import numpy as np
+
+from forearm.errors import InputError, shorten
+from forearm.reading.fields import ChoiceField, ListField, NumberField, TableField
+from forearm.reading.textfile import write_text
+from forearm.trajectories.paths.path_file import PATH, path_document, path_from_document
+from forearm.trajectories.shortest_time.path_motion import PathMotion
+
+FORMAT = "forearm-path-motion/1"
+MOTION = TableField(
+    {
+        "format": ChoiceField((FORMAT,)),
+        "path": PATH,
+        "pieces": ListField(NumberField(), doc="of the path in each interval, by number from 0 on"),
+        "knots": ListField(NumberField(), doc="s at the ends of the intervals"),
+        "times": ListField(NumberField(), doc="when they are passed, s"),
+        "coefficients": ListField(
+            ListField(NumberField()), doc="of s in rising powers of the time since the interval began"
+        ),
+    },
+    required=("format", "path", "pieces", "knots", "times", "coefficients"),
+)
+SHAPES = {"pieces": 1, "knots": 1, "times": 1, "coefficients": 2}
+SAME = 1e-9  # of the path: what intervals may miss the next knot by
+
+
+def write_path_motion(motion: PathMotion, file: str | os.PathLike[str]) -> None:
+    """Write the file whole or not at all."""
+    document = {"format": FORMAT, "path": path_document(motion.path)}
+    document |= {key: getattr(motion, key).tolist() for key in SHAPES}
+    write_text(file, json.dumps(document) + "\n")
+
+
+def path_motion_from_document(document: Any, name: str) -> PathMotion:
+    """The motion in what a file called `name` holds; refused where its intervals do not join."""
+    data = MOTION.read(document, name)
+    path = path_from_document(document["path"], f"{name}, path")
+    arrays = {}
+    for key, dimensions in SHAPES.items():
+        try:
+            arrays[key] = np.array(data[key], dtype=np.float64)
+        except ValueError:
+            arrays[key] = np.empty(0)
+        if arrays[key].ndim != dimensions or not arrays[key].size:
+            raise InputError(f"{name}, {key}: rows must be equally long, got {shorten(data[key])}.")
+    pieces, knots, times, coefficients = arrays.values()
+    k = len(pieces)
+    fits = len(knots) == len(times) == k + 1 and len(coefficients) == k and coefficients.shape[1] >= 2
+    if not fits or times[0] != 0.0 or knots[0] != 0.0 or abs(knots[-1] - path.length) > SAME * path.length:
+        raise InputError(
+            f"{name}: expected knots from 0 to the path's length, as many times from 0 on, and one row of "
+            "coefficients and one piece less."
+        )
+    if not (np.diff(knots) >= 0.0).all() or not (np.diff(times) >= 0.0).all():
+        raise InputError(f"{name}: knots and times must be non-decreasing.")
+    if not np.isin(pieces, np.arange(len(path.breaks) - 1)).all():
+        raise InputError(f"{name}, pieces: expected whole numbers from 0 to {len(path.breaks) - 2}.")
+    reached = np.zeros(k)
+    for power in coefficients.T[::-1]:
+        reached = reached * np.diff(times) + power
+    missed = np.abs(reached - knots[1:]) > SAME * path.length
+    if missed.any():
+        raise InputError(f"{name}, interval {int(missed.argmax()) + 1}: it does not lead to the next knot.")
+    return PathMotion(path, knots, times, coefficients, pieces.astype(np.intp))

@@ -1,0 +1,166 @@
+"""What bounds a motion along a path: of each joint its velocity, acceleration, torque, current and voltage; of
+the hand its speed and acceleration; each constant or changing along the path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.drives.motor import DAC
+from forearm.errors import InputError, shorten
+from forearm.trajectories.drive_limits import DriveLimits
+from forearm.trajectories.limits import fastest_of
+from forearm.values import as_floats
+
+Array = NDArray[np.float64]
+LimitGiven = ArrayLike | Callable[[Array], ArrayLike] | tuple[ArrayLike, ArrayLike] | None
+OF_JOINTS = ("velocity", "acceleration", "torque", "current", "voltage", "DAC", "jerk")
+OF_HAND = ("hand speed", "hand acceleration")
+OF_PATH = ("path jerk",)
+KINDS = (*OF_JOINTS, *OF_HAND, *OF_PATH)
+UNITS = {
+    "velocity": "rad/s (m/s)",
+    "acceleration": "rad/s^2 (m/s^2)",
+    "torque": "N m (N)",
+    "current": "A",
+    "voltage": "V",
+    "DAC": "V",
+    "jerk": "rad/s^3 (m/s^3)",
+    "hand speed": "m/s",
+    "hand acceleration": "m/s^2",
+    "path jerk": "of the path parameter / s^3",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class LimitCurve:
+    """One kind of limit of `width` joints (or of the hand) along a path: the values (width,) times `factor`, or
+    what a function of s (m,) gives, (m, width), (width,) or (m, 1).
+    """
+
+    kind: str
+    values: Array
+    function: Callable[[Array], ArrayLike] | None = None
+    factor: Array | None = None
+
+    @property
+    def bounds(self) -> bool:
+        """Whether it can be finite anywhere."""
+        return self.function is not None or bool(np.isfinite(self.values).any())
+
+    def at(self, s: Array) -> Array:
+        """The limits (m, width) at places (m,)."""
+        width = len(self.values)
+        if self.function is None:
+            found = np.broadcast_to(self.values, (len(s), width))
+        else:
+            made = as_floats(self.function(s), f"time_optimal, {self.kind}")
+            if made.ndim == 1 and len(made) == len(s) and (width == 1 or len(s) != width):
+                made = made[:, None]
+            if made.shape not in ((len(s), width), (len(s), 1), (width,), ()):
+                raise InputError(
+                    f"time_optimal, {self.kind}: the function of s must give ({len(s)}, {width}) numbers for "
+                    f"{len(s)} places, got shape {made.shape}."
+                )
+            found = np.broadcast_to(made, (len(s), width))
+            if not (found > 0.0).all():
+                k, j = (int(i) for i in np.argwhere(~(found > 0.0))[0])
+                raise InputError(
+                    f"time_optimal, {self.kind}: limits must be above 0, got {float(found[k, j])!r} at "
+                    f"s = {float(s[k]):.6g}, entry {j + 1}."
+                )
+        return found if self.factor is None else found * self.factor
+
+    def scaled(self, j: int, factor: float) -> LimitCurve:
+        """With entry j times a factor."""
+        factors = np.ones(len(self.values)) if self.factor is None else self.factor.copy()
+        factors[j] *= factor
+        return replace(self, factor=factors)
+
+
+@dataclass(frozen=True, eq=False)
+class PathLimits:
+    """All limits of a motion, by kind."""
+
+    curves: dict[str, LimitCurve]
+
+    def at(self, kind: str, s: Array) -> Array:
+        """The limits of a kind at places (m,): (m, n), or (m, 1) of the hand."""
+        return self.curves[kind].at(s)
+
+    def bounds(self, kind: str) -> bool:
+        """Whether a kind bounds anything."""
+        return self.curves[kind].bounds
+
+    def scaled(self, kind: str, j: int, factor: float) -> PathLimits:
+        """With the limit of a kind of joint j times a factor."""
+        return PathLimits(self.curves | {kind: self.curves[kind].scaled(j, factor)})
+
+
+def path_limits(arm: Arm, dac: DAC | None, given: dict[str, Any]) -> PathLimits:
+    """The limits given, and the arm's own where None is given for velocity, torque, current and voltage.
+
+    Args:
+        arm: the arm.
+        dac: the converter whose range voltages must stay in; None: none.
+        given: by kind a number, one per joint, a function of s, or a pair (places, values) to go straight
+            between; None: the arm's.
+    """
+    drives, none = DriveLimits.of(arm, dac), np.full(arm.n, np.inf)
+    own = {
+        "velocity": fastest_of(arm),
+        "torque": drives.effort,
+        "current": drives.current,
+        "voltage": drives.voltage,
+        "DAC": drives.converter,
+    }
+    curves = {}
+    for kind in KINDS:
+        width = arm.n if kind in OF_JOINTS else 1
+        value = given.get(kind)
+        if value is None:
+            curves[kind] = LimitCurve(kind, own.get(kind, none[:1] if width == 1 else none))
+        else:
+            curves[kind] = _curve(kind, value, width, arm)
+    needing = [kind for kind in ("current", "voltage") if given.get(kind) is not None]
+    if needing:
+        from forearm.drives.motor import constants_of
+
+        constants_of(arm)  # an error that names the joints whose motor is not known
+    return PathLimits(curves)
+
+
+def _curve(kind: str, given: Any, width: int, arm: Arm) -> LimitCurve:
+    what = f"time_optimal, {kind}"
+    if callable(given):
+        return LimitCurve(kind, np.full(width, np.nan), given)
+    if isinstance(given, tuple) and len(given) == 2 and np.ndim(given[1]) >= 1 and np.ndim(given[0]) == 1:
+        if np.ndim(given[1]) == 2 or width == 1 or len(given[0]) != 2 or width != 2:
+            return LimitCurve(kind, np.full(width, np.nan), _straight(given, width, what))
+    values = as_floats(given, what)
+    if values.shape not in ((), (1,), (width,)):
+        raise InputError(
+            f"{what}: expected one number{f' or {width}' if width > 1 else ''} for {arm.name!r}, a function of s, or a pair "
+            f"(places, values), got {shorten(given)}."
+        )
+    if not (values > 0.0).all():
+        raise InputError(f"{what}: must be above 0, got {float(values[~(values > 0.0)].flat[0])!r}.")
+    return LimitCurve(kind, np.broadcast_to(values, (width,)).astype(np.float64))
+
+
+def _straight(given: tuple[ArrayLike, ArrayLike], width: int, what: str) -> Callable[[Array], Array]:
+    """A function that goes straight between values at places."""
+    places, values = as_floats(given[0], what), as_floats(given[1], what)
+    if values.ndim == 1:
+        values = values[:, None]
+    if len(places) != len(values) or len(places) < 2 or not (np.diff(places) > 0.0).all():
+        raise InputError(f"{what}: expected rising places and as many rows of values, two at least.")
+    if values.shape[1] not in (1, width):
+        raise InputError(f"{what}: expected rows of 1 or {width} values, got {values.shape[1]}.")
+    return lambda s: np.stack([np.interp(s, places, column) for column in values.T], axis=1)

@@ -1,0 +1,107 @@
+"""A motion along a path: the path, and the parameter s over time as polynomials between knots."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.trajectories.paths.joint_path import JointPath
+from forearm.trajectories.sampling import times_within
+from forearm.trajectories.shortest_time.profile import Profile
+from forearm.values import check_ending
+
+Array = NDArray[np.float64]
+FINER = 10  # moments per interval that are looked at for extremes
+
+
+@dataclass(frozen=True, eq=False)
+class PathMotion:
+    """A motion along a path; made by `fa.time_optimal`.
+
+    Attributes:
+        path: where it goes.
+        knots: s at the ends of the intervals, (k + 1,).
+        times: when they are passed, (k + 1,), from 0 on.
+        coefficients: of s in rising powers of the time since the interval began, (k, d + 1).
+        pieces: of the path in each interval, (k,).
+    """
+
+    path: JointPath
+    knots: Array
+    times: Array
+    coefficients: Array
+    pieces: NDArray[np.intp]
+
+    @staticmethod
+    def of(path: JointPath, profile: Profile) -> PathMotion:
+        """With s'' constant in each interval of a profile."""
+        start = np.sqrt(profile.x[:-1])
+        coefficients = np.stack([profile.grid.s[:-1], start, 0.5 * profile.u], axis=1)
+        return PathMotion(path, profile.grid.s, profile.times, coefficients, profile.grid.piece)
+
+    @property
+    def n(self) -> int:
+        """The number of joints."""
+        return self.path.n
+
+    @property
+    def duration(self) -> float:
+        """In s."""
+        return float(self.times[-1])
+
+    @property
+    def switches(self) -> Array:
+        """Every time at which accelerations may jump, rising, the ends included."""
+        return self.times
+
+    def along(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        """s, ds/dt and d2s/dt2 at a time, or at times (m,)."""
+        single, times = times_within(t, self.duration)
+        _, s, rate, second = self._along(times)
+        return (s[0], rate[0], second[0]) if single else (s, rate, second)
+
+    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each; at a switch qdd is what comes after."""
+        single, times = times_within(t, self.duration)
+        k, s, rate, second = self._along(times)
+        q, dq, ddq = self.path.at(s, self.pieces[k])
+        qd = dq * rate[:, None]
+        qdd = ddq * (rate * rate)[:, None] + dq * second[:, None]
+        return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
+
+    def _along(self, times: Array) -> tuple[NDArray[np.intp], Array, Array, Array]:
+        k = np.minimum(np.searchsorted(self.times, times, side="right") - 1, len(self.pieces) - 1)
+        since = times - self.times[k]
+        c = self.coefficients[k].T
+        s, rate, half = c[-1], np.zeros_like(since), np.zeros_like(since)
+        for power in c[-2::-1]:
+            half = half * since + rate
+            rate = rate * since + s
+            s = s * since + power
+        return k, np.clip(s, self.knots[k], self.knots[k + 1]), np.maximum(rate, 0.0), 2.0 * half
+
+    @cached_property
+    def fine_times(self) -> Array:
+        """Several moments of every interval, both of its ends among them."""
+        shares = np.linspace(0.0, 1.0, FINER, endpoint=False)
+        even = self.times[:-1, None] + shares * np.diff(self.times)[:, None]
+        return np.append(even.ravel(), self.duration)
+
+    def extremes(self) -> tuple[Array, Array, Array]:
+        """The least q, the largest q and the largest |qd| on the way, (n,) each, at ten moments per interval."""
+        q, qd, _ = self.at(self.fine_times)
+        return q.min(axis=0), q.max(axis=0), np.abs(qd).max(axis=0)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it as .json, whole or not at all; `fa.plan` takes the file."""
+        from forearm.trajectories.shortest_time.motion_file import write_path_motion
+
+        check_ending(path, (".json",), "a motion along a path (fa.plan(arm, motion).save writes samples)")
+        write_path_motion(self, path)
+
+    def __repr__(self) -> str:
+        return f"<PathMotion of {self.n} joints along {self.path.name!r} in {self.duration:g} s>"

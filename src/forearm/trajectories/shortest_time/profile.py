@@ -1,0 +1,316 @@
+"""The fastest speeds along a grid of places: which lead to the end, backwards; the fastest of them, forwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.errors import ForearmError
+from forearm.kernels.scan import CompiledScan, compile_scan
+from forearm.kernels.traced_function import TracedFunction, compile_function
+from forearm.trajectories.drive_limits import DriveLimits
+from forearm.trajectories.paths.joint_path import JointPath
+from forearm.trajectories.shortest_time.limit_rows import HAND_KIND, RowLayout, compiled_shares, compiled_use
+from forearm.trajectories.shortest_time.path_limits import PathLimits
+from forearm.trajectories.shortest_time.path_loads import path_place
+from forearm.trajectories.shortest_time.speed_steps import traced_backward, traced_forward, traced_top
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+FASTEST = 1e8  # of the path's length squared, 1/s^2: x where nothing bounds it
+USED = 1.0 - 4e-4  # of every limit, so that they hold between nodes too
+ROOM = 1e-9  # of x: an end so little beyond what leads on is taken to lead on
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Places of a path with all that bounds a motion there.
+
+    Attributes:
+        s: (m,).
+        rows: the numbers of each, (m, w), as in `RowLayout.slices`.
+        limits: 1 / limit, (m, l), as in `RowLayout.limits`.
+        pace: the largest share of a velocity, or of the hand's speed, that ds/dt = 1 uses, (m, 1).
+    """
+
+    s: Array
+    rows: Array
+    limits: Array
+    pace: Array
+
+    def __getitem__(self, rows: slice | Indices) -> Places:
+        return Places(self.s[rows], self.rows[rows], self.limits[rows], self.pace[rows])
+
+
+class PathProblem:
+    """An arm along a path within limits.
+
+    Args:
+        arms: the arm; two, which differ in their payload, where both must obey.
+        path: the path.
+        limits: what bounds the motion.
+    """
+
+    def __init__(self, arms: tuple[Arm, ...], path: JointPath, limits: PathLimits) -> None:
+        self.arms, self.arm, self.path, self.limits = arms, arms[0], path, limits
+        self.drives = DriveLimits.of(self.arm)
+        kinds = {
+            "torque": limits.bounds("torque") or limits.bounds("current"),
+            "voltage": limits.bounds("voltage") or limits.bounds("DAC"),
+            "acceleration": limits.bounds("acceleration"),
+            HAND_KIND: limits.bounds("hand acceleration"),
+        }
+        hand = limits.bounds("hand speed") or limits.bounds("hand acceleration")
+        self.layout = RowLayout(self.arm, tuple(k for k, there in kinds.items() if there), len(arms), hand)
+
+    def with_limits(self, limits: PathLimits) -> PathProblem:
+        """The same with other limits."""
+        return PathProblem(self.arms, self.path, limits)
+
+    def places(self, s: Array, piece: Indices, direction: Array, margin: Array | None = None) -> Places:
+        """Places (m,) of pieces (m,), joints moving in directions (m, n), with limits times a margin (m,)."""
+        states, layout = (*self.path.at(s, piece), direction), self.layout
+        hand = [self._inverse(kind, s, margin) for kind in ("hand speed", "hand acceleration")]
+        slowness = (self._inverse("velocity", s, margin), np.concatenate(hand, axis=1))
+        rows = np.empty((len(s), layout.width))
+        made = [path_place(arm, layout.hand)(*states, *slowness, threads=1) for arm in self.arms]
+        if len(made) == 1:
+            rows = made[0][0]
+        else:
+            for k, (row, _) in enumerate(made):
+                rows[:, k * layout.one_width : (k + 1) * layout.one_width] = row
+        return Places(s, rows, self._limits(s, margin), made[0][1])
+
+    def _limits(self, s: Array, margin: Array | None) -> Array:
+        """1 / limit of all kinds of the layout, (m, l)."""
+        K = np.abs(self.drives.K)
+        found = {
+            "torque": lambda: np.maximum(self._inverse("torque", s), self._inverse("current", s) / K),
+            "voltage": lambda: np.maximum(self._inverse("voltage", s), self._inverse("DAC", s)),
+            "acceleration": lambda: self._inverse("acceleration", s),
+            HAND_KIND: lambda: self._inverse("hand acceleration", s),
+        }
+        parts = [found[kind]() for kind in self.layout.kinds]
+        if not parts:
+            return np.zeros((len(s), 1))
+        if all(part.strides[0] == 0 for part in parts) and margin is None:
+            row = np.concatenate([part[0] for part in parts])
+            return np.broadcast_to(row, (len(s), len(row)))
+        made = np.concatenate(parts, axis=1)
+        return made if margin is None else made / margin[:, None]
+
+    def _inverse(self, kind: str, s: Array, margin: Array | None = None) -> Array:
+        """1 / limit of a kind, (m, width): 0 where there is none."""
+        curve = self.limits.curves[kind]
+        if curve.function is None and margin is None:
+            return np.broadcast_to(1.0 / (USED * curve.at(s[:1])), (len(s), len(curve.values)))
+        made = 1.0 / (USED * curve.at(s))
+        return made if margin is None else made / margin[:, None]
+
+    @cached_property
+    def backward(self) -> CompiledScan:
+        """The pass from the end, which finds the x that lead there."""
+        return _backward(self.layout)
+
+    @cached_property
+    def forward(self) -> CompiledScan:
+        """The pass from the start, which takes the fastest."""
+        return _forward(self.layout)
+
+    def cap(self, places: Places) -> Array:
+        """x up to which velocities stay within their limits, (m,)."""
+        most = FASTEST * self.path.length**2
+        return np.asarray(1.0 / np.maximum(places.pace[:, 0] ** 2, 1.0 / most))
+
+    def tops(self, places: Places) -> Array:
+        """The largest x at which the limits of each place alone leave an acceleration, (m,)."""
+        cap = self.cap(places)
+        if not self.layout.kinds:
+            return cap
+        return np.asarray(_top(self.layout)(places.rows, places.limits, cap[:, None], threads=1)[:, 0])
+
+    def shares(self, places: Places, x: Array, u: Array) -> tuple[Array, Array, Array]:
+        """Shares of the limits of `layout.names` that x and u (m,) use, with their signs, and how they change with
+        u and x, (m, r) each.
+        """
+        share, by_u, by_x = compiled_shares(self.layout)(
+            places.rows, places.limits, x[:, None], u[:, None], threads=1
+        )
+        return share, by_u, by_x
+
+    def largest(self, places: Places, x: Array, u: Array) -> Array:
+        """The largest share of any limit, velocities included, that x and u (m,) use, (m,)."""
+        use = compiled_use(self.layout)
+        return np.asarray(
+            use(places.rows, places.limits, x[:, None], u[:, None], places.pace, threads=1)[:, 0]
+        )
+
+
+@lru_cache(maxsize=16)
+def _backward(layout: RowLayout) -> CompiledScan:
+    return compile_scan(
+        lambda: traced_backward(layout),
+        "speed_backward",
+        carry=("low", "high"),
+        key=("speed backward", *layout.key),
+        arm=layout.arm,
+    )
+
+
+@lru_cache(maxsize=16)
+def _forward(layout: RowLayout) -> CompiledScan:
+    return compile_scan(
+        lambda: traced_forward(layout),
+        "speed_forward",
+        carry=("x",),
+        key=("speed forward", *layout.key),
+        arm=layout.arm,
+    )
+
+
+@lru_cache(maxsize=16)
+def _top(layout: RowLayout) -> TracedFunction:
+    return compile_function(
+        lambda: traced_top(layout), "speed_top", key=("speed top", *layout.key), arm=layout.arm
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Places along a path between which s'' is constant, and what holds in each interval.
+
+    Attributes:
+        s: nodes (N + 1,), rising from 0 to the path's length.
+        piece: of the path, (N,).
+        direction: of the joints, (N, n): -1, 0 or 1.
+        stops: indices of nodes at which the motion must stop.
+        margin: the share of the limits that may be used, (N,); None: all.
+    """
+
+    s: Array
+    piece: Indices
+    direction: Array
+    stops: Indices
+    margin: Array | None = None
+
+    @staticmethod
+    def of(path: JointPath, s: Array) -> Grid:
+        """With nodes at places that include all corners and reversals of the path."""
+        middle = 0.5 * (s[:-1] + s[1:])
+        piece = path.piece_of(middle)
+        direction = np.sign(path.at(middle, piece)[1])
+        stops = np.searchsorted(s, np.asarray(path.corners))
+        return Grid(s, piece, direction, stops)
+
+    @property
+    def count(self) -> int:
+        """The number of intervals."""
+        return len(self.piece)
+
+    def within(self, problem: PathProblem, shares: Array) -> Places:
+        """Places at shares (k,) of every interval, interval by interval: (N k,)."""
+        count = len(shares)
+        s = (self.s[:-1, None] + shares * np.diff(self.s)[:, None]).ravel()
+        if shares[-1] == 1.0:
+            s[count - 1 :: count] = self.s[1:]
+        return problem.places(
+            s,
+            np.repeat(self.piece, count),
+            np.repeat(self.direction, count, axis=0),
+            None if self.margin is None else np.repeat(self.margin, count),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """Speeds along a grid.
+
+    Attributes:
+        grid: the grid.
+        x: (ds/dt)^2 at the nodes, (N + 1,).
+        top: the largest x that the limits of each node alone allow.
+        low, high: the x at each node from which the end can be reached.
+        ends: the places at both ends of all intervals, (2 N,).
+    """
+
+    grid: Grid
+    x: Array
+    top: Array
+    low: Array
+    high: Array
+    ends: Places
+
+    @cached_property
+    def u(self) -> Array:
+        """d2s/dt2 in the intervals, (N,)."""
+        return np.diff(self.x) / (2.0 * np.diff(self.grid.s))
+
+    @cached_property
+    def times(self) -> Array:
+        """When the nodes are passed, (N + 1,)."""
+        speed = np.sqrt(self.x)
+        with np.errstate(divide="ignore"):
+            taken = 2.0 * np.diff(self.grid.s) / (speed[:-1] + speed[1:])
+        return np.concatenate([[0.0], np.cumsum(taken)])
+
+    @property
+    def duration(self) -> float:
+        """From the first node to the last, s."""
+        return float(self.times[-1])
+
+
+class NoProfile(ForearmError):
+    """No speed along the path obeys the limits; `node` says where it ends, and `start` whether it is the speed
+    at the start or the end that does not lead on.
+    """
+
+    def __init__(self, node: int, reason: str, most: float = 0.0, least: float = 0.0) -> None:
+        super().__init__(reason)
+        self.node, self.reason, self.most, self.least = node, reason, most, least
+
+
+def fastest_profile(
+    problem: PathProblem, grid: Grid, x_start: float | None, x_end: float | None, ceiling: Array | None = None
+) -> Profile:
+    """The fastest profile on a grid.
+
+    Args:
+        problem: arm, path and limits.
+        grid: the nodes.
+        x_start, x_end: (ds/dt)^2 at the ends; None: as large as possible.
+        ceiling: x (N + 1,) that must not be exceeded; None: none.
+    """
+    ends = grid.within(problem, np.array([0.0, 1.0]))
+    tops = problem.tops(ends)
+    top = np.minimum(np.append(tops[0::2], np.inf), np.append(np.inf, tops[1::2]))
+    if ceiling is not None:
+        top = np.minimum(top, ceiling)
+    top[grid.stops] = 0.0
+    rows = {
+        "left": ends.rows[0::2],
+        "right": ends.rows[1::2],
+        "left_limits": ends.limits[0::2],
+        "right_limits": ends.limits[1::2],
+        "interval": np.stack([2.0 * np.diff(grid.s), top[:-1]], axis=1),
+    }
+    last = (0.0, top[-1]) if x_end is None else (min(x_end, top[-1]), min(x_end, top[-1]))
+    if x_end is not None and x_end > top[-1] * (1.0 + ROOM):
+        raise NoProfile(grid.count, "end", float(top[-1]))
+    start = {"low": np.array(last[:1]), "high": np.array(last[1:])}
+    _, made = problem.backward(carry=start, rows=rows, backwards=True)
+    low, high = np.append(made["lows"][:, 0], last[0]), np.append(made["highs"][:, 0], last[1])
+    if (high < 0.0).any():
+        raise NoProfile(int(np.flatnonzero(high < 0.0).max()), "passage")
+    x0 = high[0] if x_start is None else x_start
+    if x0 > high[0] * (1.0 + ROOM) + ROOM**2 or x0 < low[0] * (1.0 - ROOM):
+        raise NoProfile(0, "start", float(high[0]), float(low[0]))
+    _, made = problem.forward(
+        carry={"x": np.array([min(x0, high[0])])},
+        rows=rows | {"ahead": np.stack([low[1:], high[1:]], axis=1)},
+    )
+    x = np.append(min(x0, high[0]), made["reached"][:, 0])
+    return Profile(grid, x, top, low, high, ends)

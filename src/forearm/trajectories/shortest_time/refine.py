@@ -1,0 +1,176 @@
+"""The grid of a profile: where it must have nodes, and where it needs more of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.progress import Progress
+from forearm.trajectories.paths.joint_path import JointPath
+from forearm.trajectories.shortest_time.profile import USED, Grid, PathProblem, Profile, fastest_profile
+
+Array = NDArray[np.float64]
+INSIDE = np.array([0.25, 0.5, 0.75])  # of an interval: where limits are looked at between its ends
+ALLOWED = 1.0 / USED - 1.0  # of what may be used of a limit: what may be used beyond that between nodes
+COARSER = 4  # than the grid asked for: the first one, which tells where intervals must be short
+ROUNDS = 6  # of splitting; then limits are used less where they are still exceeded
+MARGINS = 8  # rounds of that
+SPLIT = 4  # intervals in the place of one in which limits are exceeded
+MOST_PARTS = 64  # in the place of one of the first grid
+SLOWINGS = 60  # tries for a given duration; five are usual
+SAME = 1e-10  # of a duration: as good as the one asked for
+MOST_NODES = 200_000
+CROWDED = 1e-2  # of the distance of even places: nearer to a fixed one they are left out
+SHORTEST = 1e-9  # of the path: intervals that are not split
+
+
+@dataclass(frozen=True, eq=False)
+class Boundary:
+    """(ds/dt)^2 at both ends, None: as large as possible."""
+
+    start: float | None
+    end: float | None
+
+
+def nodes(path: JointPath, count: int) -> Array:
+    """About `count` even places and all at which the path changes: breaks, corners, reversals of joints."""
+    fixed = [[0.0, path.length], path.corners, path.reversals()]
+    if len(path.breaks) <= count:
+        fixed.append(path.breaks)
+    must = _distinct(np.sort(np.concatenate(fixed)), path.length)
+    even = np.linspace(0.0, path.length, count + 1)
+    k = np.searchsorted(must, even)
+    near = np.minimum(np.abs(even - must[np.minimum(k, len(must) - 1)]), np.abs(even - must[k - 1]))
+    return np.sort(np.concatenate([must, even[near > CROWDED * path.length / count]]))
+
+
+def _distinct(places: Array, length: float) -> Array:
+    """Without places that differ by rounding; both ends stay."""
+    kept = np.concatenate([[True], np.diff(places) > 1e-12 * length])
+    kept[-1] = True
+    if len(places) > 2 and places[-1] - places[-2] <= 1e-12 * length:
+        kept[-2] = False
+    return places[kept]
+
+
+def refined_profile(
+    problem: PathProblem, count: int, boundary: Boundary, report: Progress | None = None
+) -> Profile:
+    """The fastest profile on a grid of about `count` intervals, short where a limit binds at one end more than at
+    the other, and shorter still where limits are exceeded between nodes by more than ALLOWED.
+    """
+    path = problem.path
+    grid = Grid.of(path, nodes(path, -(-count // COARSER)))
+    profile = fastest_profile(problem, grid, boundary.start, boundary.end)
+    grid = _split(grid, _parts(_losses(problem, profile), count))
+    for done in range(ROUNDS + MARGINS):
+        if report is not None:
+            report(done, ROUNDS + MARGINS, f"speeds at {grid.count + 1} places of the path")
+        profile = fastest_profile(problem, grid, boundary.start, boundary.end)
+        used = largest_use(problem, profile)
+        exceeded = used > 1.0 + ALLOWED
+        if not exceeded.any():
+            break
+        long = np.diff(grid.s) > SHORTEST * path.length
+        if done < ROUNDS and grid.count < MOST_NODES and (exceeded & long).any():
+            grid = _split(grid, np.where(exceeded & long, SPLIT, 1))
+        else:
+            margin = np.ones(grid.count) if grid.margin is None else grid.margin
+            less = margin / (used * (1.0 + 0.25 * ALLOWED))
+            grid = replace(grid, margin=np.where(exceeded, less, margin))
+    return profile
+
+
+def slowed_profile(
+    problem: PathProblem, shortest: Profile, boundary: Boundary, duration: float
+) -> tuple[Profile, Array]:
+    """The profile under a share of the fastest speeds that takes a duration, on the same grid, and the ceiling of
+    (ds/dt)^2 that this share makes.
+    """
+    taken, share, slow, fast = shortest.duration, 1.0, 0.0, 1.0
+    profile, ceiling = shortest, shortest.x
+    for _ in range(SLOWINGS):
+        if abs(taken - duration) <= SAME * duration:
+            break
+        # the duration is nearly 1 / share
+        share *= taken / duration
+        share = share if slow < share < fast else 0.5 * (slow + fast)
+        ceiling = share * share * shortest.x
+        ends = [
+            None if x is None else min(x, c)
+            for x, c in zip((boundary.start, boundary.end), ceiling[[0, -1]], strict=True)
+        ]
+        profile = fastest_profile(problem, shortest.grid, *ends, ceiling)
+        taken = profile.duration
+        slow, fast = (share, fast) if taken > duration else (slow, share)
+    stretched = taken / duration
+    return replace(profile, x=profile.x * stretched * stretched), ceiling
+
+
+def _losses(problem: PathProblem, profile: Profile) -> Array:
+    """About how much time each interval costs, (N,), as s'' is constant in it: the limit that binds at one of its
+    ends leaves something at the other.
+    """
+    x = np.stack([profile.x[:-1], profile.x[1:]], axis=1).ravel()
+    speed = np.sqrt(x)[:, None] * profile.ends.pace
+    shares = (
+        [speed]
+        if not problem.layout.kinds
+        else [speed, problem.shares(profile.ends, x, np.repeat(profile.u, 2))[0]]
+    )
+    shares = np.abs(np.concatenate(shares, axis=1)).reshape(profile.grid.count, 2, -1)
+    binding = shares.max(axis=1).argmax(axis=1)
+    left, right = shares[np.arange(len(binding)), :, binding].T
+    return np.asarray(np.diff(profile.times) * np.abs(left - right))
+
+
+def _parts(losses: Array, count: int) -> NDArray[np.intp]:
+    """Into how many intervals to split each so that there are about `count` and the sum of losses is least: each
+    falls with the number of its parts.
+    """
+    weight = np.sqrt(losses + 1e-6 * losses.sum() / len(losses))
+    parts = np.ones(len(losses), dtype=np.intp)
+    if not weight.any():
+        return parts * max(1, count // len(losses))
+    spare = float(count)
+    for _ in range(4):  # those that stay whole leave more for the others
+        parts = np.maximum(1, np.rint(spare * weight / weight.sum())).astype(np.intp)
+        spare *= count / parts.sum()
+    return np.minimum(parts, MOST_PARTS)
+
+
+def largest_use(problem: PathProblem, profile: Profile) -> Array:
+    """The largest share of a limit that is used between the nodes of each interval, (N,); where the motion comes
+    to rest also without friction, which no longer brakes then.
+    """
+    grid, count = profile.grid, len(INSIDE)
+    x = (profile.x[:-1, None] + INSIDE * np.diff(profile.x)[:, None]).ravel()
+    shares = problem.largest(grid.within(problem, INSIDE), x, np.repeat(profile.u, count)).reshape(-1, count)
+    used = np.maximum(np.maximum(shares[:, 0], shares[:, 1]), shares[:, 2])
+    right, left = (np.flatnonzero(x == 0.0) for x in (profile.x[1:], profile.x[:-1]))
+    still = np.concatenate([2 * right + 1, 2 * left])
+    if still.size:
+        rest = profile.ends[still]
+        rows = rest.rows.copy()
+        for k in range(problem.layout.payloads):
+            rows[:, k * problem.layout.one_width :][:, problem.layout.slices["direction"]] = 0.0
+        shares = problem.largest(replace(rest, rows=rows), np.zeros(len(still)), profile.u[still // 2])
+        np.maximum.at(used, still // 2, shares)
+    return used if grid.margin is None else used * grid.margin
+
+
+def _split(grid: Grid, parts: NDArray[np.intp]) -> Grid:
+    """So many intervals in the place of each."""
+    first = np.repeat(grid.s[:-1], parts)
+    k = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
+    s = np.append(first + k * np.repeat(np.diff(grid.s) / parts, parts), grid.s[-1])
+    begins = np.concatenate([[0], np.cumsum(parts)])
+    return Grid(
+        s,
+        np.repeat(grid.piece, parts),
+        np.repeat(grid.direction, parts, axis=0),
+        begins[grid.stops],
+        None if grid.margin is None else np.repeat(grid.margin, parts),
+    )

@@ -1,0 +1,244 @@
+"""One interval of the grid: which x = (ds/dt)^2 at its left end lead on, and how far the fastest goes.
+
+In an interval u = d2s/dt2 is constant, so that x at its right end is x + 2 D u with its length D; every limit
+is enforced at both ends. At a given x each limit bounds u; the bounds are straight lines where limits are
+linear in u and x, and found by Newton's method where friction makes them curved. The x that lead on are those
+at which the largest lower bound lies below the smallest upper one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from forearm.model import Scalar
+from forearm.symbols import Expr, Graph, derivative, iterate, substituted
+from forearm.symbols.region import stand_ins
+from forearm.symbols.scalars import choose, maximum, minimum
+from forearm.trajectories.shortest_time.limit_rows import (
+    RowLayout,
+    solved_hand_share,
+    traced_arrays,
+    traced_inputs,
+)
+
+if TYPE_CHECKING:
+    from forearm.codegen.functions import Traced
+
+FLAT = 1e-30  # of a share by u: below it a limit bounds x alone
+FAR = 1e300  # of bounds of u where there are none
+CLOSE = 1e-10  # of the bounds: what they may miss each other by
+NEAR = 1e-8  # of x, or of the bounds: as good as their edge
+MOST = 100  # steps; five to ten are usual
+SETTLING = 5.5  # of these for u at one x
+NEVER = -1.0  # of x: nothing leads on
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound of u at a given x, and how it changes with x."""
+
+    value: Scalar
+    slope: Scalar
+
+
+@dataclass(frozen=True)
+class URange:
+    """The largest lower and the smallest upper bound of u."""
+
+    least: Bound
+    most: Bound
+
+    def with_share(self, u: Scalar, share: Scalar, by_u: Scalar, by_x: Scalar) -> URange:
+        """Where -1 <= share <= 1 must hold too, straight on from u."""
+        inverse = 1.0 / choose(abs(by_u), FLAT, FLAT, by_u)
+        a, b, slope = u + (1.0 - share) * inverse, u - (1.0 + share) * inverse, -by_x * inverse
+        return self.within(Bound(minimum(a, b), slope), Bound(maximum(a, b), slope))
+
+    def within(self, least: Bound, most: Bound) -> URange:
+        """With bounds of its own beside them."""
+        return URange(
+            Bound(
+                maximum(self.least.value, least.value),
+                choose(self.least.value, least.value, least.slope, self.least.slope),
+            ),
+            Bound(
+                minimum(self.most.value, most.value),
+                choose(most.value, self.most.value, most.slope, self.most.slope),
+            ),
+        )
+
+
+Ranges = Callable[[Scalar, Scalar], URange]
+
+
+def anywhere() -> URange:
+    """No bounds."""
+    return URange(Bound(-FAR, 0.0), Bound(FAR, 0.0))
+
+
+def edge(ranges: Ranges, start: Scalar, u: Scalar, other: Scalar, known: Scalar) -> tuple[Scalar, Scalar]:
+    """(x, lost): the x nearest to `start`, on the way to `other`, at which the bounds leave a u; `lost` is 1 where
+    none was found. `known` is 1 where `other` is one.
+
+    At each x first u moves to where it is between the bounds, as they are straight only near it. Then Newton's
+    method on the room between the bounds, within the last x without room and the last with some, which every
+    third step halves.
+    """
+
+    def step(state: list[Scalar]) -> list[Scalar]:
+        x, u, inside, outside, known, settling, turn, _ = state
+        found = ranges(x, u)
+        least, most = found.least, found.most
+        room, slope = most.value - least.value, most.slope - least.slope
+        # of u: what the bounds are known to, and change by when x changes by as much
+        size = abs(least.value) + abs(most.value) + abs(slope) * x
+        off = CLOSE * size + FLAT
+        between = minimum(maximum(u, least.value), most.value)
+        target = choose(room, 0.0, 0.5 * (least.value + most.value), between)
+        settles = choose(off, abs(target - u), choose(settling, SETTLING, 1.0, 0.0), 0.0)
+        missed = choose(room, -off, 1.0, 0.0)
+        inside_next, outside_next = choose(0.5, missed, inside, x), choose(0.5, missed, x, outside)
+        # with room at the start there is nothing to search; where the bounds are about to meet, it is the edge
+        is_edge = choose(abs(x - start), FLAT, 1.0, choose(room, NEAR * abs(slope) * x, 1.0, 0.0))
+        is_edge = maximum(
+            is_edge, choose(abs(outside_next - inside_next), NEAR * abs(outside_next), 1.0, 0.0)
+        )
+        is_edge = choose(0.5, missed, 0.0, is_edge)
+        newton = x - room / choose(abs(slope), FLAT, FLAT, slope)
+        leads_out = choose(0.0, (newton - inside_next) * (outside_next - newton), 0.0, 1.0)
+        share = choose(0.5, missed, 0.1, 0.5)
+        aim = choose(0.5, leads_out, inside_next + share * (outside_next - inside_next), newton)
+        aim = choose(turn, 1.5, aim, 0.5 * (inside_next + outside_next))
+        moved = [
+            choose(0.5, is_edge, x, aim),
+            choose(0.5, missed, most.value + most.slope * (aim - x), target),
+            inside_next,
+            outside_next,
+            maximum(known, 1.0 - missed),
+            0.0,
+            choose(turn, 1.5, turn + 1.0, 0.0),
+            1.0 - is_edge,
+        ]
+        settled = [x, target, inside, outside, known, settling + 1.0, turn, 1.0]
+        return [choose(0.5, settles, a, b) for a, b in zip(settled, moved, strict=True)]
+
+    begin = [start, u, other, start, known, 0.0, 0.0, 1.0]
+    x, _, inside, _, known, *_, left = iterate(step, begin, lambda state: (0.5, state[7]), MOST)
+    return choose(0.5, left, inside, x), choose(0.5, left, 1.0 - known, 0.0)
+
+
+def fastest(ranges: Ranges, x: Scalar, u: Scalar) -> list[Scalar]:
+    """(u, left): the largest u at x, from a start on; `left` is above 0 where it was not found, or the bounds
+    leave none.
+    """
+
+    def step(state: list[Scalar]) -> list[Scalar]:
+        u, _ = state
+        found = ranges(x, u)
+        least, most = found.least.value, found.most.value
+        scale = CLOSE * (abs(least) + abs(most)) + FLAT
+        return [most, choose(scale, abs(most - u), 1.0, choose(most, least - 1e3 * scale, 0.5, 0.0))]
+
+    return iterate(step, [u, 1.0], lambda state: (0.75, state[1]), MOST)
+
+
+class TracedInterval:
+    """The steps of an interval on a graph: rows `left` and `right` are the places at its ends, with their limits
+    `left_limits` and `right_limits`.
+    """
+
+    def __init__(self, layout: RowLayout, graph: Graph) -> None:
+        self.layout, self.graph = layout, graph
+
+    def inputs(self, **sizes: int) -> list[list[Expr]]:
+        """Inputs of the graph, by name."""
+        return [traced_inputs(self.graph, name, size) for name, size in sizes.items()]
+
+    def ranges(self, twice: Scalar, low: Scalar, high: Scalar) -> Ranges:
+        """Bounds of u by the limits at both ends of an interval of the length `twice` / 2, and by the x from `low`
+        to `high` that must be reached.
+        """
+        shares, inverse = partial(self.layout.shares, of_hand=solved_hand_share), 1.0 / twice
+        left, right, left_limits, right_limits = self.inputs(**interval_sizes(self.layout))
+        bounded = self._bounded(
+            lambda x, u: [*shares(left, left_limits, x, u), *shares(right, right_limits, x + twice * u, u)]
+        )
+        return lambda x, u: bounded(x, u).within(
+            Bound((low - x) * inverse, -inverse), Bound((high - x) * inverse, -inverse)
+        )
+
+    def at_one_place(self) -> Ranges:
+        """Bounds of u by the limits of one place alone."""
+        place, limits = self.inputs(place=self.layout.width, limits=self.layout.limit_width)
+        return self._bounded(lambda x, u: self.layout.shares(place, limits, x, u, solved_hand_share))
+
+    def _bounded(self, shares: Callable[[Scalar, Scalar], list[Scalar]]) -> Ranges:
+        """Bounds of u by shares, which are differentiated once and taken at any x and u."""
+        x_any, u_any = stand_ins(self.graph, 2)
+        made = shares(x_any, u_any)
+        by_u, by_x = (derivative(self.graph, made, {v: 1.0}) for v in (u_any, x_any))
+
+        def bounded(x: Scalar, u: Scalar) -> URange:
+            found = anywhere()
+            for share in zip(*substituted(self.graph, [made, by_u, by_x], {x_any: x, u_any: u}), strict=True):
+                found = found.with_share(u, *share)
+            return found
+
+        return bounded
+
+
+def interval_sizes(layout: RowLayout) -> dict[str, int]:
+    """The rows that both passes read."""
+    return dict.fromkeys(("left", "right"), layout.width) | dict.fromkeys(
+        ("left_limits", "right_limits"), layout.limit_width
+    )
+
+
+def traced_backward(layout: RowLayout) -> Traced:
+    """Carry `low`, `high`: the x that lead on from the right end; rows those of `interval_sizes` and `interval`
+    (2 D, the largest x at the left end); `lows` and `highs` are the carry as rows, NEVER where nothing leads on.
+    """
+    graph = Graph()
+    interval = TracedInterval(layout, graph)
+    (low,), (high,), (twice, top) = interval.inputs(low=1, high=1, interval=2)
+    ranges = interval.ranges(twice, low, high)
+    x_least, lost = edge(ranges, 0.0, low / twice, top, 0.0)
+    x_most, _ = edge(ranges, top, (high - top) / twice, x_least, 1.0)
+    # where nothing leads on from the right end, nothing leads there either
+    lost = maximum(lost, choose(high, 0.0, 1.0, 0.0))
+    low_next = choose(0.5, lost, -NEVER, minimum(x_least, x_most))
+    high_next = choose(0.5, lost, NEVER, x_most)
+    return traced_arrays(
+        graph,
+        {"low": 1, "high": 1, "interval": 2} | interval_sizes(layout),
+        {"low": [low_next], "high": [high_next], "lows": [low_next], "highs": [high_next]},
+    )
+
+
+def traced_forward(layout: RowLayout) -> Traced:
+    """Carry `x`; rows those of `interval_sizes`, `interval` and `ahead` (low, high) of the right end; out come
+    `reached`, the carry as rows, and `left_over`, above 0 where no u was found.
+    """
+    graph = Graph()
+    interval = TracedInterval(layout, graph)
+    (x,), (twice, _), (low, high) = interval.inputs(x=1, interval=2, ahead=2)
+    u, left_over = fastest(interval.ranges(twice, low, high), x, (high - x) / twice)
+    there = maximum(x + twice * u, 0.0)
+    return traced_arrays(
+        graph,
+        {"x": 1, "interval": 2, "ahead": 2} | interval_sizes(layout),
+        {"x": [there], "reached": [there], "left_over": [left_over]},
+    )
+
+
+def traced_top(layout: RowLayout) -> Traced:
+    """`top`: the largest x up to `cap` at which the limits of one `place` leave a u; 0 if none."""
+    graph = Graph()
+    interval = TracedInterval(layout, graph)
+    ((cap,),) = interval.inputs(cap=1)
+    x, _ = edge(interval.at_one_place(), cap, 0.0, 0.0, 1.0)
+    sizes = {"place": layout.width, "limits": layout.limit_width, "cap": 1}
+    return traced_arrays(graph, sizes, {"top": [x]})

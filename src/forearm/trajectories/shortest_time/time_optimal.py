@@ -1,0 +1,209 @@
+"""`fa.time_optimal`: the fastest motion along a path within all limits of the arm, or the one of a given duration.
+
+Bobrow's and Shin and McKay's problem, which Waters III takes from Kahn: with x = (ds/dt)^2 the passes of
+`profile` find the fastest x along the path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm, check_arm
+from forearm.drives.motor import DAC
+from forearm.errors import InputError, shorten
+from forearm.progress import Progress
+from forearm.trajectories.paths import spline, within_envelope
+from forearm.trajectories.paths.joint_path import JointPath
+from forearm.trajectories.planning import Plan
+from forearm.trajectories.shortest_time.failures import infeasible
+from forearm.trajectories.shortest_time.path_limits import LimitGiven, PathLimits, path_limits
+from forearm.trajectories.shortest_time.path_motion import PathMotion
+from forearm.trajectories.shortest_time.profile import FASTEST, Grid, NoProfile, PathProblem, Profile
+from forearm.trajectories.shortest_time.refine import Boundary, nodes, refined_profile, slowed_profile
+from forearm.trajectories.shortest_time.timing import PathTiming
+from forearm.values import as_finite, check_kind, check_number, check_whole
+
+Array = NDArray[np.float64]
+POINTS = 500  # intervals of the grid
+MOST_POINTS = 100_000
+STANDING = 1e-9  # of the largest |q'|: an end at which the path itself stands still
+
+
+def time_optimal(
+    arm: Arm,
+    path: Any,
+    *,
+    velocity: LimitGiven = None,
+    acceleration: LimitGiven = None,
+    torque: LimitGiven = None,
+    current: LimitGiven = None,
+    voltage: LimitGiven = None,
+    jerk: LimitGiven = None,
+    path_jerk: float | None = None,
+    hand_speed: LimitGiven = None,
+    hand_acceleration: LimitGiven = None,
+    dac: DAC | None = None,
+    payload: Sequence[float] | None = None,
+    payload_com: ArrayLike = (0.0, 0.0, 0.0),
+    start_speed: float = 0.0,
+    end_speed: float = 0.0,
+    duration: float | None = None,
+    continuity: int = 2,
+    tolerance: float | None = None,
+    points: int = POINTS,
+    step: float = 1e-3,
+    progress: Progress | None = None,
+) -> Plan:
+    """The fastest motion along a path within velocities, torques, currents and voltages, friction, rotors and gears
+    included. Waters III after Kahn.
+
+    A limit is one number, one per joint, a function of s (m,) that gives (m, n), or a pair (places, values) to go
+    straight between; infinity takes the arm's own away. `plan.limit` names the limit that binds at each sample,
+    `plan.timing` says what more of it would save.
+
+    Args:
+        arm: the arm.
+        path: waypoints (m, n) to go through by a spline; a `JointPath`; or a plan, motion or log, itself or its
+            file, to be timed anew.
+        velocity: largest |qd|, rad/s (m/s); None: the arm's.
+        acceleration: largest |qdd|, rad/s^2 (m/s^2); None: none.
+        torque: largest |tau|, motor torque times gear ratio, N m (N); None: the arm's max_effort.
+        current, voltage: largest ones of the motors, A and V; None: the motors' own.
+        jerk: largest |qddd|, rad/s^3 (m/s^3); None: none, accelerations jump.
+        path_jerk: largest d3s/dt3; None: none.
+        hand_speed, hand_acceleration: of the hand's origin, m/s and m/s^2; None: none.
+        dac: the converter whose range voltages must stay in; None: none.
+        payload: (least, most) mass in the hand, kg: the motion obeys the limits with every one between.
+        payload_com: the payload's centre of mass (3,) in the hand frame, m.
+        start_speed, end_speed: ds/dt at the ends; 0: at rest.
+        duration: of the motion, s; None: the shortest.
+        continuity: of the spline through waypoints: 0 (straight lines, stopping at corners), 1, 2 or 4.
+        tolerance: largest distance from the straight lines between waypoints, rad (m); None: any.
+        points: about how many intervals of the path the speed is computed for.
+        step: time between samples of the plan, s.
+        progress: told how far it is.
+    """
+    check_arm(arm, "time_optimal, arm", moves=True)
+    check_kind(dac, (DAC, type(None)), "time_optimal, dac")
+    points = check_whole(points, "time_optimal, points", 10, MOST_POINTS)
+    limits = path_limits(
+        arm,
+        dac,
+        {
+            "velocity": velocity,
+            "acceleration": acceleration,
+            "torque": torque,
+            "current": current,
+            "voltage": voltage,
+            "jerk": jerk,
+            "path jerk": path_jerk,
+            "hand speed": hand_speed,
+            "hand acceleration": hand_acceleration,
+        },
+    )
+    arms = _loaded(arm, payload, payload_com)
+    way = path if isinstance(path, JointPath) else spline(path, continuity)
+    notes: tuple[str, ...] = ()
+    if tolerance is not None:
+        way, notes = _near_polygon(arm, way, continuity, tolerance)
+    problem = PathProblem(arms, way, limits)
+    boundary = _boundary(way, start_speed, end_speed)
+    timing = _timed(problem, boundary, points, duration, progress)
+    motion = PathMotion.of(way, timing.profile)
+    return Plan(arm, motion, None, step, notes, dac, timing=timing)
+
+
+def _timed(
+    problem: PathProblem, boundary: Boundary, points: int, duration: float | None, progress: Progress | None
+) -> PathTiming:
+    """The profile, the shortest or one of a duration; an error in words where there is none."""
+    _check_bounded(problem)
+    try:
+        profile = refined_profile(problem, points, boundary, progress)
+    except NoProfile as found:
+        grid = Grid.of(problem.path, nodes(problem.path, points))
+        raise infeasible(problem, grid, found) from None
+    if profile.x.max() >= 0.9 * FASTEST * problem.path.length**2:
+        raise _unbounded(problem)
+    if duration is None:
+        return PathTiming(problem, profile, boundary)
+    asked = check_number(duration, "time_optimal, duration", above=0.0)
+    if asked < profile.duration * (1.0 - 1e-9):
+        raise InputError(
+            f"time_optimal, duration: {asked:g} s is too short: the limits allow {profile.duration:.6g} s at the "
+            f"shortest along {problem.path.name!r}; give more, or higher limits."
+        )
+    try:
+        slower, ceiling = slowed_profile(problem, profile, boundary, asked)
+    except NoProfile:
+        raise InputError(
+            f"time_optimal, duration: {asked:g} s is too long: there are places of {problem.path.name!r} that the "
+            "arm can pass at speed only, as it could not hold itself there; give less, or take another path."
+        ) from None
+    return PathTiming(problem, slower, boundary, ceiling)
+
+
+def _loaded(arm: Arm, payload: Sequence[float] | None, com: ArrayLike) -> tuple[Arm, ...]:
+    """The arm, or the arm with the least and with the most payload: torques are linear in its mass."""
+    if payload is None:
+        return (arm,)
+    least, most = as_finite(payload, (2,), "time_optimal, payload").tolist()
+    if not 0.0 <= least <= most:
+        raise InputError(
+            f"time_optimal, payload: expected two masses in kg, 0 <= least <= most, got {shorten(payload)}."
+        )
+    return tuple(arm.with_payload(mass, com) if mass > 0.0 else arm for mass in dict.fromkeys((least, most)))
+
+
+def _boundary(path: JointPath, start_speed: float, end_speed: float) -> Boundary:
+    """(ds/dt)^2 at the ends; as large as possible where the path itself stands still."""
+    ends = np.array([0.0, path.length])
+    slopes = np.abs(path.at(ends)[1]).max(axis=1)
+    largest = np.abs(path.at(np.linspace(0.0, path.length, 101))[1]).max()
+    made: list[float | None] = []
+    for name, speed, slope in zip(("start", "end"), (start_speed, end_speed), slopes, strict=True):
+        rate = check_number(speed, f"time_optimal, {name}_speed", minimum=0.0)
+        made.append(None if rate == 0.0 and slope <= STANDING * largest else rate * rate)
+    return Boundary(*made)
+
+
+def _near_polygon(
+    arm: Arm, path: JointPath, continuity: int, tolerance: float
+) -> tuple[JointPath, tuple[str, ...]]:
+    """A path within a distance of the polygon that it was asked to follow."""
+    if path.polygon is None:
+        raise InputError(
+            "time_optimal, tolerance: it is the largest distance from the straight lines between waypoints; "
+            f"{path.name!r} has none. Give waypoints (m, {arm.n}), or leave it out."
+        )
+    made = within_envelope(path.polygon, tolerance, continuity)
+    return made.path, ()
+
+
+def _check_bounded(problem: PathProblem) -> None:
+    """An error where nothing bounds accelerations."""
+    if not problem.layout.kinds:
+        raise _unbounded(problem)
+
+
+def _unbounded(problem: PathProblem) -> InputError:
+    limits, s = problem.limits, np.zeros(1)
+    free = [
+        joint.name
+        for j, joint in enumerate(problem.arm.joints)
+        if not any(
+            np.isfinite(limits.at(kind, s)[0, j]) for kind in ("acceleration", "torque", "current", "voltage")
+        )
+    ]
+    named = (
+        f"{', '.join(free)} of {problem.arm.name!r} have no limit of torque" if free else "the limits given"
+    )
+    return InputError(
+        f"time_optimal: nothing bounds how fast the motion gets: {named} or leave it unbounded. Give "
+        "acceleration=, torque= or voltage=, or write max_effort into the arm file."
+    )

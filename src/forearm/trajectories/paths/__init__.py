@@ -8,14 +8,18 @@ from forearm.trajectories.paths.envelope import PathDeviation, path_deviation, w
 from forearm.trajectories.paths.functions import from_function
 from forearm.trajectories.paths.hand_paths import hand_circle, hand_lines
 from forearm.trajectories.paths.joint_path import JointPath
+from forearm.trajectories.paths.motions import from_motion
+from forearm.trajectories.paths.path_arguments import as_path
 from forearm.trajectories.paths.path_file import load_path
 from forearm.trajectories.paths.splines import spline
 
 __all__ = [
     "JointPath",
     "PathDeviation",
+    "as_path",
     "blended",
     "from_function",
+    "from_motion",
     "hand_circle",
     "hand_lines",
     "load_path",

@@ -15,7 +15,20 @@ from forearm.trajectories.limits import MotionLimits, arm_limits
 from forearm.trajectories.line_checks import Problem
 from forearm.trajectories.line_file import load_motion
 from forearm.trajectories.lines import HandLine, hand_line
-from forearm.trajectories.paths import JointPath, load_path, spline
+from forearm.trajectories.path_arguments import as_path
+from forearm.trajectories.paths import (
+    JointPath,
+    PathDeviation,
+    blended,
+    from_function,
+    from_motion,
+    hand_circle,
+    hand_lines,
+    load_path,
+    path_deviation,
+    spline,
+    within_envelope,
+)
 from forearm.trajectories.planning import Plan, plan
 from forearm.trajectories.polygon import Deviation, deviation, within
 from forearm.trajectories.recorded import RecordedMotion, read_motion, recorded
@@ -36,6 +49,7 @@ __all__ = [
     "LimitUse",
     "MotionLimits",
     "MotionLog",
+    "PathDeviation",
     "PathMotion",
     "PathTiming",
     "Plan",
@@ -47,13 +61,20 @@ __all__ = [
     "Switching",
     "Waypoint",
     "arm_limits",
+    "as_path",
     "bang_bang",
     "bang_bang_many",
+    "blended",
     "deviation",
+    "from_function",
+    "from_motion",
+    "hand_circle",
     "hand_line",
+    "hand_lines",
     "load_motion",
     "load_path",
     "load_switching",
+    "path_deviation",
     "plan",
     "read_motion",
     "read_request",
@@ -62,6 +83,7 @@ __all__ = [
     "through",
     "time_optimal",
     "within",
+    "within_envelope",
 ]
 
 

@@ -8,6 +8,7 @@ from forearm.trajectories.paths.envelope import PathDeviation, path_deviation, w
 from forearm.trajectories.paths.functions import from_function
 from forearm.trajectories.paths.hand_paths import hand_circle, hand_lines
 from forearm.trajectories.paths.joint_path import JointPath
+from forearm.trajectories.paths.motions import from_motion
 from forearm.trajectories.paths.path_file import load_path
 from forearm.trajectories.paths.splines import spline
 
@@ -16,6 +17,7 @@ __all__ = [
     "PathDeviation",
     "blended",
     "from_function",
+    "from_motion",
     "hand_circle",
     "hand_lines",
     "load_path",

@@ -82,7 +82,7 @@ def _evaluator(f: Callable[[Any], Any], length: float, n: int | None, name: str)
         try:
             if np.allclose(way(places), one_by_one, rtol=1e-9, atol=1e-12):
                 return way
-        except Exception:  # noqa: BLE001, S112 - whatever f makes of an array: it is asked place by place then
+        except Exception:  # whatever f makes of an array: it is asked place by place then
             continue
     return alone
 
@@ -92,7 +92,8 @@ def _answer(f: Callable[[Any], Any], s: float, name: str) -> Array:
     given = f(s)
     if not isinstance(given, tuple | list | np.ndarray) or len(given) not in (3, 4):
         raise InputError(
-            f"{name}: expected q, q', q'' and perhaps the third derivative at s = {s:.6g}, got {shorten(given)}."
+            f"{name}: expected q, q', q'' and perhaps the third derivative at s = {s:.6g}, "
+            f"got {shorten(given)}."
         )
     rows = [np.atleast_1d(as_floats(x, f"{name} at s = {s:.6g}")) for x in given]
     if rows[0].ndim != 1 or any(row.shape != rows[0].shape for row in rows):
@@ -131,8 +132,9 @@ def _compare_differences(asked: Curve, begin: float, end: float, name: str) -> N
     bad = np.argwhere(np.abs(differences - middle[:, 1:]) > allowed)
     if bad.size:
         m, k, joint = bad[0]
+        said = float(middle[m, k + 1, joint])
         raise InputError(
-            f"{name}: {PRIMES[k + 1]} of joint {joint + 1} at s = {s[m]:.6g} is {middle[m, k + 1, joint]:.6g}, "
-            f"but differences of {PRIMES[k]} give {differences[m, k, joint]:.6g}; correct the function, or "
+            f"{name}: {PRIMES[k + 1]} of joint {joint + 1} at s = {s[m]:.6g} is {said:.6g}, but "
+            f"differences of {PRIMES[k]} give {differences[m, k, joint]:.6g}; correct the function, or "
             "give the places of kinks as breaks."
         )

@@ -54,10 +54,10 @@ def hand_lines(
     if blend and len(corners) > 2:
         rounded = blended(corners, blend)
         try:
-            return _followed(task, q, [rounded], name)
+            return path_along(task, q, [rounded], name)
         except InputError:
             pass  # what stands in the way of the straight lines, if anything does, is said below
-    return _followed(task, q, [straight(start, end) for start, end in pairwise(corners)], name)
+    return path_along(task, q, [straight(start, end) for start, end in pairwise(corners)], name)
 
 
 def hand_circle(
@@ -98,7 +98,7 @@ def hand_circle(
         way = _about(start, as_finite(centre, (3,), "centre"), as_finite(axis, (3,), "axis"), turn)
     else:
         raise InputError("hand_circle: give through and to, or centre and axis, both of a pair.")
-    return _followed(task, q, [way], name)
+    return path_along(task, q, [way], name)
 
 
 def _arc(start: Array, through: Array, to: Array) -> CircularWay:
@@ -134,14 +134,14 @@ def _about(start: Array, centre: Array, axis: Array, angle: float) -> CircularWa
     length = radius * abs(angle)
     if length < FLAT:
         raise InputError(
-            f"centre, axis, angle: the hand at {np.round(start, 6).tolist()} would go {length:.3g} m only; it "
-            "must be beside the axis, and the angle not 0."
+            f"centre, axis, angle: the hand at {np.round(start, 6).tolist()} would go {length:.3g} m only; "
+            "it must be beside the axis, and the angle not 0."
         )
     x = (start - middle) / radius
     return CircularWay(middle, x, np.cross(z, x), radius, length)
 
 
-def _followed(task: LineTask, q: Array, ways: Sequence[HandWay], name: str) -> JointPath:
+def path_along(task: LineTask, q: Array, ways: Sequence[HandWay], name: str) -> JointPath:
     """The path along ways of the hand one after another, or an error with what stands in its way."""
     breaks, pieces = [np.zeros(1)], []
     for way in ways:

@@ -117,12 +117,8 @@ def _least_bending(s: Array, p: Array, order: int) -> Array:
     depend linearly on those; its matrix is positive definite and couples neighbours only. From the second
     on, even derivatives are 0 at both ends.
     """
-    unit = _energy(order)
-    h = np.diff(s)
+    K = bending_form(np.diff(s), order)
     size = order - 1
-    powers = h[:, None] ** np.arange(order)
-    scale = np.concatenate([powers, powers], axis=1)
-    K = h[:, None, None] ** (1.0 - 2.0 * order) * scale[:, :, None] * unit * scale[:, None, :]
     left, right = slice(1, order), slice(order + 1, 2 * order)
     D = np.zeros((len(p), size, size))
     D[:-1] += K[:, left, left]
@@ -141,9 +137,9 @@ def _least_bending(s: Array, p: Array, order: int) -> Array:
     return np.concatenate([p[:, None], solve_symmetric(D, U, wanted)], axis=1)
 
 
-def _energy(order: int) -> Array:
-    """The quadratic form of the integral of the square of the derivative of this order over 0 <= x <= 1,
-    of the values and derivatives at both ends: (2 order, 2 order).
+def bending_form(lengths: Array, order: int) -> Array:
+    """The quadratic forms of the integral of the square of the derivative of this order over pieces of these
+    lengths (k,), of the values and derivatives at both ends: (k, 2 order, 2 order).
     """
     size = 2 * order
     gram = np.zeros((size, size))
@@ -151,4 +147,6 @@ def _energy(order: int) -> Array:
         for j in range(order, size):
             gram[i, j] = perm(i, order) * perm(j, order) / (i + j - 2 * order + 1)
     H = hermite_matrix(order)
-    return np.asarray(H.T @ gram @ H)
+    scale = np.tile(lengths[:, None] ** np.arange(order), (1, 2))
+    weight = lengths[:, None, None] ** (1.0 - 2.0 * order)
+    return np.asarray(weight * scale[:, :, None] * (H.T @ gram @ H) * scale[:, None, :])

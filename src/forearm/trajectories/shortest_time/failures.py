@@ -27,8 +27,8 @@ def infeasible(problem: PathProblem, grid: Grid, found: NoProfile) -> InputError
         most, least = np.sqrt(found.most), np.sqrt(found.least)
         least_text = f", and at least {least:.6g}" if least > 0.0 else ""
         return InputError(
-            f"time_optimal, start_speed: at most {most:.6g}{least_text} is possible at the start of {name!r}, "
-            "as from there limits hold up to the end; give another speed."
+            f"time_optimal, start_speed: at most {most:.6g}{least_text} is possible at the start of {name!r} "
+            "if limits are to hold up to the end; give another speed."
         )
     return InputError(_blocked(problem, grid, found))
 
@@ -43,22 +43,22 @@ def _blocked(problem: PathProblem, grid: Grid, found: NoProfile) -> str:
     posture = f"at s = {s:.6g} of {grid.s[-1]:.6g}, q = {shorten(np.round(q, 4).tolist())}"
     if share <= 1.0:
         return (
-            f"time_optimal: no speed leads from {problem.path.name!r} {posture} to its end: every limit holds there, "
-            f"{label} with {share:.3g} of it, but what follows cannot be braked for. Give a slower end, or higher "
-            "limits."
+            f"time_optimal: nothing leads from {posture} to the end of {problem.path.name!r}: limits hold "
+            f"there, with {share:.3g} of {limit_name(*label)}, but not for what follows. Take another path, "
+            "or higher limits."
         )
     kind, joint = label
     allowed = _allowed(problem, kind, joint, s)
     return (
         f"time_optimal: {problem.path.name!r} cannot be passed {posture}: even {what} "
-        f"{joint or 'the hand'} needs {share * allowed:.4g} of the {allowed:.4g} {UNITS[kind]} of its {kind}, "
-        f"{share:.3g} times as much. Take another path, a lighter load, or a higher limit ({limit_name(kind, joint)})."
+        f"{joint or 'the hand'} needs {share * allowed:.4g} of the {allowed:.4g} {UNITS[kind]} of its "
+        f"{kind}, {share:.3g} times as much. Take another path, a lighter load, or a higher limit of {kind}."
     )
 
 
 def least_share(problem: PathProblem, grid: Grid, node: int) -> tuple[float, tuple[str, str], float]:
-    """At an interval's left end the least that the largest share of a limit can be, whose it is, and with which
-    speed; by ever finer tries of speed and acceleration.
+    """At an interval's left end the least that the largest share of a limit can be, whose it is, and with
+    which speed; by ever finer tries of speed and acceleration.
     """
     one = problem.places(
         grid.s[node : node + 1], grid.piece[node : node + 1], grid.direction[node : node + 1]

@@ -1,7 +1,7 @@
 """The limits of an arm at one place of a path, as shares of them that u = d2s/dt2 and x = (ds/dt)^2 use.
 
-A share is needed / allowed with its sign: the limit holds from -1 to 1. Written once over any scalar; a place is
-a row of numbers that `RowLayout` names.
+A share is needed / allowed with its sign: the limit holds from -1 to 1. Written once over any scalar; a
+place is a row of numbers that `RowLayout` names.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class RowLayout:
     @property
     def one_width(self) -> int:
         """How many numbers a place has for one payload."""
-        return max(part.stop for part in self.slices.values())
+        return int(max(part.stop for part in self.slices.values()))
 
     @property
     def width(self) -> int:
@@ -96,13 +96,15 @@ class RowLayout:
     @property
     def limit_width(self) -> int:
         """How many limits a place has."""
-        return max((part.stop for part in self.limits.values()), default=1)
+        return int(max((part.stop for part in self.limits.values()), default=1))
 
     @cached_property
     def names(self) -> tuple[tuple[str, str], ...]:
         """Of each share that `shares` gives the kind of limit and the joint ("" for the hand), in order."""
         joints = [joint.name for joint in self.arm.joints]
-        each = [(kind, joint) for kind in ("torque", "voltage") if kind in self.kinds for joint in joints]
+        each: list[tuple[str, str]] = [
+            (kind, joint) for kind in ("torque", "voltage") if kind in self.kinds for joint in joints
+        ]
         found = each * self.payloads
         found += [("acceleration", joint) for joint in joints if "acceleration" in self.kinds]
         return tuple(found + ([(HAND_KIND, "")] if HAND_KIND in self.kinds else []))

@@ -1,5 +1,5 @@
-"""What bounds a motion along a path: of each joint its velocity, acceleration, torque, current and voltage; of
-the hand its speed and acceleration; each constant or changing along the path.
+"""What bounds a motion along a path: of each joint its velocity, acceleration, torque, current and voltage;
+of the hand its speed and acceleration; each constant or changing along the path.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ UNITS = {
 
 @dataclass(frozen=True, eq=False)
 class LimitCurve:
-    """One kind of limit of `width` joints (or of the hand) along a path: the values (width,) times `factor`, or
-    what a function of s (m,) gives, (m, width), (width,) or (m, 1).
+    """One kind of limit of `width` joints (or of the hand) along a path: the values (width,) times `factor`,
+    or what a function of s (m,) gives, (m, width), (width,) or (m, 1).
     """
 
     kind: str
@@ -140,14 +140,13 @@ def _curve(kind: str, given: Any, width: int, arm: Arm) -> LimitCurve:
     what = f"time_optimal, {kind}"
     if callable(given):
         return LimitCurve(kind, np.full(width, np.nan), given)
-    if isinstance(given, tuple) and len(given) == 2 and np.ndim(given[1]) >= 1 and np.ndim(given[0]) == 1:
-        if np.ndim(given[1]) == 2 or width == 1 or len(given[0]) != 2 or width != 2:
-            return LimitCurve(kind, np.full(width, np.nan), _straight(given, width, what))
+    if isinstance(given, tuple) and len(given) == 2 and np.ndim(given[0]) == 1:
+        return LimitCurve(kind, np.full(width, np.nan), _straight(given, width, what))
     values = as_floats(given, what)
     if values.shape not in ((), (1,), (width,)):
         raise InputError(
-            f"{what}: expected one number{f' or {width}' if width > 1 else ''} for {arm.name!r}, a function of s, or a pair "
-            f"(places, values), got {shorten(given)}."
+            f"{what}: expected one number{f' or {width}' if width > 1 else ''} for {arm.name!r}, a function "
+            f"of s, or a pair (places, values), got {shorten(given)}."
         )
     if not (values > 0.0).all():
         raise InputError(f"{what}: must be above 0, got {float(values[~(values > 0.0)].flat[0])!r}.")

@@ -65,7 +65,9 @@ class PathMotion:
         return (s[0], rate[0], second[0]) if single else (s, rate, second)
 
     def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
-        """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each; at a switch qdd is what comes after."""
+        """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each; at a switch qdd is what comes
+        after.
+        """
         single, times = times_within(t, self.duration)
         k, s, rate, second = self._along(times)
         q, dq, ddq = self.path.at(s, self.pieces[k])
@@ -92,7 +94,9 @@ class PathMotion:
         return np.append(even.ravel(), self.duration)
 
     def extremes(self) -> tuple[Array, Array, Array]:
-        """The least q, the largest q and the largest |qd| on the way, (n,) each, at ten moments per interval."""
+        """The least q, the largest q and the largest |qd| on the way, (n,) each, at ten moments per
+        interval.
+        """
         q, qd, _ = self.at(self.fine_times)
         return q.min(axis=0), q.max(axis=0), np.abs(qd).max(axis=0)
 

@@ -1,4 +1,6 @@
-"""The fastest speeds along a grid of places: which lead to the end, backwards; the fastest of them, forwards."""
+"""The fastest speeds along a grid of places: which lead to the end, backwards; the fastest of them,
+forwards.
+"""
 
 from __future__ import annotations
 
@@ -88,13 +90,12 @@ class PathProblem:
     def _limits(self, s: Array, margin: Array | None) -> Array:
         """1 / limit of all kinds of the layout, (m, l)."""
         K = np.abs(self.drives.K)
-        found = {
-            "torque": lambda: np.maximum(self._inverse("torque", s), self._inverse("current", s) / K),
-            "voltage": lambda: np.maximum(self._inverse("voltage", s), self._inverse("DAC", s)),
-            "acceleration": lambda: self._inverse("acceleration", s),
-            HAND_KIND: lambda: self._inverse("hand acceleration", s),
-        }
-        parts = [found[kind]() for kind in self.layout.kinds]
+        parts = [self._inverse(kind, s) for kind in self.layout.kinds]
+        for k, kind in enumerate(self.layout.kinds):  # of two limits of one quantity the smaller one counts
+            if kind == "torque":
+                parts[k] = _larger(parts[k], self._inverse("current", s), 1.0 / K)
+            elif kind == "voltage":
+                parts[k] = _larger(parts[k], self._inverse("DAC", s), np.ones_like(K))
         if not parts:
             return np.zeros((len(s), 1))
         if all(part.strides[0] == 0 for part in parts) and margin is None:
@@ -134,8 +135,8 @@ class PathProblem:
         return np.asarray(_top(self.layout)(places.rows, places.limits, cap[:, None], threads=1)[:, 0])
 
     def shares(self, places: Places, x: Array, u: Array) -> tuple[Array, Array, Array]:
-        """Shares of the limits of `layout.names` that x and u (m,) use, with their signs, and how they change with
-        u and x, (m, r) each.
+        """Shares of the limits of `layout.names` that x and u (m,) use, with their signs, and how they
+        change with u and x, (m, r) each.
         """
         share, by_u, by_x = compiled_shares(self.layout)(
             places.rows, places.limits, x[:, None], u[:, None], threads=1
@@ -148,6 +149,13 @@ class PathProblem:
         return np.asarray(
             use(places.rows, places.limits, x[:, None], u[:, None], places.pace, threads=1)[:, 0]
         )
+
+
+def _larger(a: Array, b: Array, factor: Array) -> Array:
+    """The larger of a and b times a factor, (m, n), in one row for all where both are."""
+    if a.strides[0] == b.strides[0] == 0:
+        return np.broadcast_to(np.maximum(a[:1], b[:1] * factor), a.shape)
+    return np.maximum(a, b * factor)
 
 
 @lru_cache(maxsize=16)
@@ -264,8 +272,8 @@ class Profile:
 
 
 class NoProfile(ForearmError):
-    """No speed along the path obeys the limits; `node` says where it ends, and `start` whether it is the speed
-    at the start or the end that does not lead on.
+    """No speed along the path obeys the limits; `node` says where it ends, and `start` whether it is the
+    speed at the start or the end that does not lead on.
     """
 
     def __init__(self, node: int, reason: str, most: float = 0.0, least: float = 0.0) -> None:

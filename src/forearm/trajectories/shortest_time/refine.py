@@ -36,7 +36,7 @@ class Boundary:
 
 def nodes(path: JointPath, count: int) -> Array:
     """About `count` even places and all at which the path changes: breaks, corners, reversals of joints."""
-    fixed = [[0.0, path.length], path.corners, path.reversals()]
+    fixed = [np.array([0.0, path.length]), np.array(path.corners), path.reversals()]
     if len(path.breaks) <= count:
         fixed.append(path.breaks)
     must = _distinct(np.sort(np.concatenate(fixed)), path.length)
@@ -52,14 +52,14 @@ def _distinct(places: Array, length: float) -> Array:
     kept[-1] = True
     if len(places) > 2 and places[-1] - places[-2] <= 1e-12 * length:
         kept[-2] = False
-    return places[kept]
+    return np.asarray(places[kept])
 
 
 def refined_profile(
     problem: PathProblem, count: int, boundary: Boundary, report: Progress | None = None
 ) -> Profile:
-    """The fastest profile on a grid of about `count` intervals, short where a limit binds at one end more than at
-    the other, and shorter still where limits are exceeded between nodes by more than ALLOWED.
+    """The fastest profile on a grid of about `count` intervals, short where a limit binds at one end more
+    than at the other, and shorter still where limits are exceeded between nodes by more than ALLOWED.
     """
     path = problem.path
     grid = Grid.of(path, nodes(path, -(-count // COARSER)))
@@ -86,8 +86,8 @@ def refined_profile(
 def slowed_profile(
     problem: PathProblem, shortest: Profile, boundary: Boundary, duration: float
 ) -> tuple[Profile, Array]:
-    """The profile under a share of the fastest speeds that takes a duration, on the same grid, and the ceiling of
-    (ds/dt)^2 that this share makes.
+    """The profile under a share of the fastest speeds that takes a duration, on the same grid, and the
+    ceiling of (ds/dt)^2 that this share makes.
     """
     taken, share, slow, fast = shortest.duration, 1.0, 0.0, 1.0
     profile, ceiling = shortest, shortest.x
@@ -98,11 +98,11 @@ def slowed_profile(
         share *= taken / duration
         share = share if slow < share < fast else 0.5 * (slow + fast)
         ceiling = share * share * shortest.x
-        ends = [
-            None if x is None else min(x, c)
-            for x, c in zip((boundary.start, boundary.end), ceiling[[0, -1]], strict=True)
-        ]
-        profile = fastest_profile(problem, shortest.grid, *ends, ceiling)
+        start, end = (
+            None if x is None else min(x, float(most))
+            for x, most in zip((boundary.start, boundary.end), ceiling[[0, -1]], strict=True)
+        )
+        profile = fastest_profile(problem, shortest.grid, start, end, ceiling)
         taken = profile.duration
         slow, fast = (share, fast) if taken > duration else (slow, share)
     stretched = taken / duration
@@ -110,25 +110,22 @@ def slowed_profile(
 
 
 def _losses(problem: PathProblem, profile: Profile) -> Array:
-    """About how much time each interval costs, (N,), as s'' is constant in it: the limit that binds at one of its
-    ends leaves something at the other.
+    """About how much time each interval costs, (N,), as s'' is constant in it: the limit that binds at one
+    of its ends leaves something at the other.
     """
     x = np.stack([profile.x[:-1], profile.x[1:]], axis=1).ravel()
-    speed = np.sqrt(x)[:, None] * profile.ends.pace
-    shares = (
-        [speed]
-        if not problem.layout.kinds
-        else [speed, problem.shares(profile.ends, x, np.repeat(profile.u, 2))[0]]
-    )
-    shares = np.abs(np.concatenate(shares, axis=1)).reshape(profile.grid.count, 2, -1)
+    blocks = [np.sqrt(x)[:, None] * profile.ends.pace]
+    if problem.layout.kinds:
+        blocks.append(problem.shares(profile.ends, x, np.repeat(profile.u, 2))[0])
+    shares = np.abs(np.concatenate(blocks, axis=1)).reshape(profile.grid.count, 2, -1)
     binding = shares.max(axis=1).argmax(axis=1)
     left, right = shares[np.arange(len(binding)), :, binding].T
     return np.asarray(np.diff(profile.times) * np.abs(left - right))
 
 
 def _parts(losses: Array, count: int) -> NDArray[np.intp]:
-    """Into how many intervals to split each so that there are about `count` and the sum of losses is least: each
-    falls with the number of its parts.
+    """Into how many intervals to split each so that there are about `count` and the sum of losses is least:
+    each falls with the number of its parts.
     """
     weight = np.sqrt(losses + 1e-6 * losses.sum() / len(losses))
     parts = np.ones(len(losses), dtype=np.intp)
@@ -142,8 +139,8 @@ def _parts(losses: Array, count: int) -> NDArray[np.intp]:
 
 
 def largest_use(problem: PathProblem, profile: Profile) -> Array:
-    """The largest share of a limit that is used between the nodes of each interval, (N,); where the motion comes
-    to rest also without friction, which no longer brakes then.
+    """The largest share of a limit that is used between the nodes of each interval, (N,); where the motion
+    comes to rest also without friction, which no longer brakes then.
     """
     grid, count = profile.grid, len(INSIDE)
     x = (profile.x[:-1, None] + INSIDE * np.diff(profile.x)[:, None]).ravel()

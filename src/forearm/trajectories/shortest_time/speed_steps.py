@@ -80,12 +80,12 @@ def anywhere() -> URange:
 
 
 def edge(ranges: Ranges, start: Scalar, u: Scalar, other: Scalar, known: Scalar) -> tuple[Scalar, Scalar]:
-    """(x, lost): the x nearest to `start`, on the way to `other`, at which the bounds leave a u; `lost` is 1 where
-    none was found. `known` is 1 where `other` is one.
+    """(x, lost): the x nearest to `start`, on the way to `other`, at which the bounds leave a u; `lost` is 1
+    where none was found. `known` is 1 where `other` is one.
 
-    At each x first u moves to where it is between the bounds, as they are straight only near it. Then Newton's
-    method on the room between the bounds, within the last x without room and the last with some, which every
-    third step halves.
+    At each x first u moves to where it is between the bounds, as they are straight only near it. Then
+    Newton's method on the room between the bounds, within the last x without room and the last with some,
+    which every third step halves.
     """
 
     def step(state: list[Scalar]) -> list[Scalar]:
@@ -101,7 +101,7 @@ def edge(ranges: Ranges, start: Scalar, u: Scalar, other: Scalar, known: Scalar)
         settles = choose(off, abs(target - u), choose(settling, SETTLING, 1.0, 0.0), 0.0)
         missed = choose(room, -off, 1.0, 0.0)
         inside_next, outside_next = choose(0.5, missed, inside, x), choose(0.5, missed, x, outside)
-        # with room at the start there is nothing to search; where the bounds are about to meet, it is the edge
+        # with room at the start there is nothing to search; where bounds are about to meet, it is the edge
         is_edge = choose(abs(x - start), FLAT, 1.0, choose(room, NEAR * abs(slope) * x, 1.0, 0.0))
         is_edge = maximum(
             is_edge, choose(abs(outside_next - inside_next), NEAR * abs(outside_next), 1.0, 0.0)
@@ -146,8 +146,8 @@ def fastest(ranges: Ranges, x: Scalar, u: Scalar) -> list[Scalar]:
 
 
 class TracedInterval:
-    """The steps of an interval on a graph: rows `left` and `right` are the places at its ends, with their limits
-    `left_limits` and `right_limits`.
+    """The steps of an interval on a graph: rows `left` and `right` are the places at its ends, with their
+    limits `left_limits` and `right_limits`.
     """
 
     def __init__(self, layout: RowLayout, graph: Graph) -> None:
@@ -158,8 +158,8 @@ class TracedInterval:
         return [traced_inputs(self.graph, name, size) for name, size in sizes.items()]
 
     def ranges(self, twice: Scalar, low: Scalar, high: Scalar) -> Ranges:
-        """Bounds of u by the limits at both ends of an interval of the length `twice` / 2, and by the x from `low`
-        to `high` that must be reached.
+        """Bounds of u by the limits at both ends of an interval of the length `twice` / 2, and by the x from
+        `low` to `high` that must be reached.
         """
         shares, inverse = partial(self.layout.shares, of_hand=solved_hand_share), 1.0 / twice
         left, right, left_limits, right_limits = self.inputs(**interval_sizes(self.layout))
@@ -198,8 +198,9 @@ def interval_sizes(layout: RowLayout) -> dict[str, int]:
 
 
 def traced_backward(layout: RowLayout) -> Traced:
-    """Carry `low`, `high`: the x that lead on from the right end; rows those of `interval_sizes` and `interval`
-    (2 D, the largest x at the left end); `lows` and `highs` are the carry as rows, NEVER where nothing leads on.
+    """Carry `low`, `high`: the x that lead on from the right end; rows those of `interval_sizes` and
+    `interval` (2 D, the largest x at the left end); `lows` and `highs` are the carry as rows, NEVER where
+    nothing leads on.
     """
     graph = Graph()
     interval = TracedInterval(layout, graph)
@@ -219,8 +220,8 @@ def traced_backward(layout: RowLayout) -> Traced:
 
 
 def traced_forward(layout: RowLayout) -> Traced:
-    """Carry `x`; rows those of `interval_sizes`, `interval` and `ahead` (low, high) of the right end; out come
-    `reached`, the carry as rows, and `left_over`, above 0 where no u was found.
+    """Carry `x`; rows those of `interval_sizes`, `interval` and `ahead` (low, high) of the right end; out
+    come `reached`, the carry as rows, and `left_over`, above 0 where no u was found.
     """
     graph = Graph()
     interval = TracedInterval(layout, graph)

@@ -1,4 +1,5 @@
-"""`fa.time_optimal`: the fastest motion along a path within all limits of the arm, or the one of a given duration.
+"""`fa.time_optimal`: the fastest motion along a path within all limits of the arm, or the one of a given
+duration.
 
 Bobrow's and Shin and McKay's problem, which Waters III takes from Kahn: with x = (ds/dt)^2 the passes of
 `profile` find the fastest x along the path.
@@ -6,8 +7,7 @@ Bobrow's and Shin and McKay's problem, which Waters III takes from Kahn: with x 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,13 +17,14 @@ from forearm.arm.arm import Arm, check_arm
 from forearm.drives.motor import DAC
 from forearm.errors import InputError, shorten
 from forearm.progress import Progress
-from forearm.trajectories.paths import spline, within_envelope
+from forearm.trajectories.path_arguments import as_path
+from forearm.trajectories.paths import blended, path_deviation, within_envelope
 from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.planning import Plan
 from forearm.trajectories.shortest_time.failures import infeasible
-from forearm.trajectories.shortest_time.path_limits import LimitGiven, PathLimits, path_limits
+from forearm.trajectories.shortest_time.path_limits import LimitGiven, path_limits
 from forearm.trajectories.shortest_time.path_motion import PathMotion
-from forearm.trajectories.shortest_time.profile import FASTEST, Grid, NoProfile, PathProblem, Profile
+from forearm.trajectories.shortest_time.profile import FASTEST, Grid, NoProfile, PathProblem
 from forearm.trajectories.shortest_time.refine import Boundary, nodes, refined_profile, slowed_profile
 from forearm.trajectories.shortest_time.timing import PathTiming
 from forearm.values import as_finite, check_kind, check_number, check_whole
@@ -59,17 +60,17 @@ def time_optimal(
     step: float = 1e-3,
     progress: Progress | None = None,
 ) -> Plan:
-    """The fastest motion along a path within velocities, torques, currents and voltages, friction, rotors and gears
-    included. Waters III after Kahn.
+    """The fastest motion along a path within velocities, torques, currents and voltages, friction, rotors
+    and gears included. Waters III after Kahn.
 
-    A limit is one number, one per joint, a function of s (m,) that gives (m, n), or a pair (places, values) to go
-    straight between; infinity takes the arm's own away. `plan.limit` names the limit that binds at each sample,
-    `plan.timing` says what more of it would save.
+    A limit is one number, one per joint, a function of s (m,) that gives (m, n), or a pair (places, values)
+    to go straight between; infinity takes the arm's own away. `plan.limit` names the limit that binds at
+    each sample, `plan.timing` says what more of it would save.
 
     Args:
         arm: the arm.
-        path: waypoints (m, n) to go through by a spline; a `JointPath`; or a plan, motion or log, itself or its
-            file, to be timed anew.
+        path: waypoints (m, n) to go through by a spline; a `JointPath`; or a plan, motion or log, itself or
+            its file, to be timed anew.
         velocity: largest |qd|, rad/s (m/s); None: the arm's.
         acceleration: largest |qdd|, rad/s^2 (m/s^2); None: none.
         torque: largest |tau|, motor torque times gear ratio, N m (N); None: the arm's max_effort.
@@ -107,14 +108,18 @@ def time_optimal(
         },
     )
     arms = _loaded(arm, payload, payload_com)
-    way = path if isinstance(path, JointPath) else spline(path, continuity)
+    way = as_path(arm, path, continuity=continuity)
+
+    def timed(way: JointPath) -> PathTiming:
+        boundary = _boundary(way, start_speed, end_speed)
+        return _timed(PathProblem(arms, way, limits), boundary, points, duration, progress)
+
     notes: tuple[str, ...] = ()
-    if tolerance is not None:
-        way, notes = _near_polygon(arm, way, continuity, tolerance)
-    problem = PathProblem(arms, way, limits)
-    boundary = _boundary(way, start_speed, end_speed)
-    timing = _timed(problem, boundary, points, duration, progress)
-    motion = PathMotion.of(way, timing.profile)
+    if tolerance is None:
+        timing = timed(way)
+    else:
+        timing, notes = _near_polygon(arm, way, tolerance, continuity, timed)
+    motion = PathMotion.of(timing.problem.path, timing.profile)
     return Plan(arm, motion, None, step, notes, dac, timing=timing)
 
 
@@ -135,15 +140,15 @@ def _timed(
     asked = check_number(duration, "time_optimal, duration", above=0.0)
     if asked < profile.duration * (1.0 - 1e-9):
         raise InputError(
-            f"time_optimal, duration: {asked:g} s is too short: the limits allow {profile.duration:.6g} s at the "
-            f"shortest along {problem.path.name!r}; give more, or higher limits."
+            f"time_optimal, duration: {asked:g} s is too short: along {problem.path.name!r} the limits allow "
+            f"{profile.duration:.6g} s at the shortest; give more, or higher limits."
         )
     try:
         slower, ceiling = slowed_profile(problem, profile, boundary, asked)
     except NoProfile:
         raise InputError(
-            f"time_optimal, duration: {asked:g} s is too long: there are places of {problem.path.name!r} that the "
-            "arm can pass at speed only, as it could not hold itself there; give less, or take another path."
+            f"time_optimal, duration: {asked:g} s is too long: there are places of {problem.path.name!r} that "
+            "the arm passes at speed only, as it could not hold itself there; give less, or take another path."
         ) from None
     return PathTiming(problem, slower, boundary, ceiling)
 
@@ -173,16 +178,31 @@ def _boundary(path: JointPath, start_speed: float, end_speed: float) -> Boundary
 
 
 def _near_polygon(
-    arm: Arm, path: JointPath, continuity: int, tolerance: float
-) -> tuple[JointPath, tuple[str, ...]]:
-    """A path within a distance of the polygon that it was asked to follow."""
-    if path.polygon is None:
+    arm: Arm, free: JointPath, tolerance: float, continuity: int, timed: Callable[[JointPath], PathTiming]
+) -> tuple[PathTiming, tuple[str, ...]]:
+    """The faster of a spline with more points and of rounded corners, both within a distance of the polygon
+    that the path was asked to follow; and what it costs. Waters III.
+    """
+    if free.polygon is None:
         raise InputError(
             "time_optimal, tolerance: it is the largest distance from the straight lines between waypoints; "
-            f"{path.name!r} has none. Give waypoints (m, {arm.n}), or leave it out."
+            f"{free.name!r} has none. Give waypoints (m, {arm.n}), or leave it out."
         )
-    made = within_envelope(path.polygon, tolerance, continuity)
-    return made.path, ()
+    largest = float(path_deviation(free))
+    best = timed(free)
+    if largest <= tolerance:
+        return best, ()
+    rounded = timed(blended(free.polygon, tolerance))
+    spline, added = within_envelope(free.polygon, tolerance, continuity)
+    through = timed(spline)
+    chosen = rounded if rounded.profile.duration <= through.profile.duration else through
+    how = "its corners are rounded" if chosen is rounded else f"{added} points were added"
+    cost = chosen.profile.duration - best.profile.duration
+    return chosen, (
+        f"the path stays within {tolerance:g} rad (m) of the straight lines between its points: {how}, which "
+        f"costs {cost:.4g} s; the free spline would leave them by {largest:.4g} and take "
+        f"{best.profile.duration:.4g} s.",
+    )
 
 
 def _check_bounded(problem: PathProblem) -> None:

@@ -1,5 +1,5 @@
-"""What a time-optimal plan says of itself: the limit that binds at each place, what more of a limit would save,
-and the phase plane of s.
+"""What a time-optimal plan says of itself: which limit binds where, what more of it would save, and the phase
+plane of s.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ class PathTiming:
         """(kind, joint) of all limits, and the largest share of each that an interval uses, (N, r)."""
         problem, ends, u = self.problem, self.profile.ends, np.repeat(self.profile.u, 2)
         x = np.stack([self.profile.x[:-1], self.profile.x[1:]], axis=1).ravel()
-        names, blocks = [], []
+        names: list[tuple[str, str]] = []
+        blocks: list[Array] = []
         if problem.layout.kinds:
             names += problem.layout.names
             blocks.append(np.abs(problem.shares(ends, x, u)[0]))
@@ -128,7 +129,7 @@ class PathTiming:
 
     @cached_property
     def savings(self) -> tuple[LimitSaving, ...]:
-        """What 10 % more of each limit that binds would save, the largest first: the profile is solved again."""
+        """What 10 % more of each limit that binds would save, the largest first: by solving anew."""
         joints = {joint.name: j for j, joint in enumerate(self.problem.arm.joints)}
         taken = np.diff(self.profile.times)
         found = []

@@ -1,0 +1,61 @@
+"""Whatever says where the joints are to go, as a path of an arm."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from forearm.arm.arm import Arm, check_arm
+from forearm.errors import InputError, shorten
+from forearm.logs.motion import MotionLog
+from forearm.trajectories.line_file import load_motion
+from forearm.trajectories.paths.joint_path import JointPath
+from forearm.trajectories.paths.motions import from_motion
+from forearm.trajectories.paths.path_file import FORMAT, path_from_document
+from forearm.trajectories.paths.splines import checked_points, spline
+from forearm.trajectories.recorded import read_motion
+from forearm.trajectories.switching_file import read_json
+
+
+def as_path(arm: Arm, given: Any, continuity: int = 2) -> JointPath:
+    """The path that something given for an arm says.
+
+    Args:
+        arm: the arm, whose number of joints it must have.
+        given: a path; points (m, n), which a `spline` goes through; a motion, plan or log, as `from_motion`
+            takes; or the file of a path, motion or log (.json, .csv, .parquet, .npz).
+        continuity: of the spline through points.
+    """
+    check_arm(arm, "arm", moves=True)
+    path = _path(arm, given, continuity)
+    if path.n != arm.n:
+        raise InputError(f"{path.name}: it is of {path.n} joints, {arm.name!r} has {arm.n}.")
+    return path
+
+
+def _path(arm: Arm, given: Any, continuity: int) -> JointPath:
+    if isinstance(given, JointPath):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return _from_file(arm, Path(given))
+    if isinstance(given, MotionLog) or hasattr(given, "duration") or hasattr(given, "log"):
+        return from_motion(given)
+    if callable(given):
+        raise InputError(
+            f"path: a function alone does not say how long it is, got {shorten(given)}; make a path of it "
+            "with from_function(f, length)."
+        )
+    points = checked_points(given, "path")
+    if points.shape[1] != arm.n:
+        raise InputError(f"path: its points are of {points.shape[1]} joints, {arm.name!r} has {arm.n}.")
+    return spline(points, continuity, name="waypoints")
+
+
+def _from_file(arm: Arm, file: Path) -> JointPath:
+    if file.suffix.lower() != ".json":
+        return from_motion(read_motion(arm, file))
+    document = read_json(file)
+    if isinstance(document, dict) and document.get("format") == FORMAT:
+        return path_from_document(document, file.name)
+    return from_motion(load_motion(arm, file))

@@ -1,0 +1,194 @@
+"""The geometric path of a motion: where it goes, without when."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.errors import InputError, shorten
+from forearm.logs.motion import MotionLog
+from forearm.trajectories.lines import HandLine
+from forearm.trajectories.paths.hand_paths import path_along
+from forearm.trajectories.paths.joint_path import JointPath
+from forearm.trajectories.paths.log_paths import path_of_samples
+from forearm.trajectories.paths.sampled import quintic_pieces
+from forearm.trajectories.recorded import RecordedMotion, recorded
+
+Array = NDArray[np.float64]
+LOOKED_AT = 16  # times between two switches at which a rest is looked for
+STILL = 1e-9  # of the largest |qd|: slower is at rest
+SLOW = 0.3  # of the largest |qd|: a slower least one is a cut, as |qd| bends sharply beside it
+APART = 1e-9  # of the duration: cuts nearer than that are one
+PARTS = 8  # of the time between two cuts, for quadrature
+BESIDE = 1e-4 * np.array([1.0, 2.0, 3.0])  # of the way between two cuts: where limits are taken from
+LIMIT = np.array([3.0, -3.0, 1.0])  # what the values there count in the one at the end
+REST = 1e-6  # of the mean |qd| between two cuts: an end that is slower is a rest
+ONE_SIDED = 1e-9  # of the time between two cuts: where accelerations of one side are taken from
+GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
+
+
+class TimedMotion(Protocol):
+    """Anything that can be asked where the joints are."""
+
+    @property
+    def duration(self) -> float:
+        """In s."""
+        ...
+
+    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        """q, qd, qdd at times (m,), (m, n) each."""
+        ...
+
+
+def from_motion(motion: Any, tolerance: float | None = None, name: str | None = None) -> JointPath:
+    """Where a motion goes, by the length of its way, rad (m); times at which it stands are left out.
+
+    A motion that can be asked at any time is followed exactly: |q'| = 1;
+    where it comes to rest and goes on in another direction, its path has a corner. Samples (a log, what a
+    controller or a simulation left) become a spline that stays within a tolerance of them. A line of the hand
+    goes by the hand's way, as in `hand_lines`.
+
+    Args:
+        motion: what has `at` and `duration`, a plan, a `MotionLog`, or what has a `log`.
+        tolerance: of samples, rad or m: largest distance between them and the path; None: eight standard
+            deviations of their noise, which their fourth differences tell. The path's name says it.
+        name: of the path, for messages (default: the log's, or "motion").
+    """
+    inner = getattr(motion, "motion", motion)
+    if not isinstance(inner, MotionLog | RecordedMotion) and not _is_timed(inner):
+        inner = getattr(inner, "log", inner)
+    if isinstance(inner, MotionLog):
+        inner = recorded(inner)
+    if isinstance(inner, HandLine):
+        return path_along(inner.task, inner.asked.q0, [x.way for x in inner.stretches], name or "hand line")
+    if isinstance(inner, RecordedMotion):
+        return path_of_samples(inner.t, inner.q, tolerance, inner.name if name is None else name)
+    if not _is_timed(inner):
+        raise InputError(f"from_motion: expected a motion, a plan or a log, got {shorten(motion)}.")
+    if tolerance is not None:
+        raise InputError(
+            "tolerance: for samples only; a motion that can be asked at any time is followed exactly."
+        )
+    return _followed(inner, "motion" if name is None else name)
+
+
+def _is_timed(motion: object) -> bool:
+    return callable(getattr(motion, "at", None)) and hasattr(motion, "duration")
+
+
+def _followed(motion: TimedMotion, name: str) -> JointPath:
+    breaks, pieces = [np.zeros(1)], []
+    for begin, end in _moving(motion, name):
+        way = _Way(motion, begin, end)
+        s, c = quintic_pieces(way.curve, np.array([0.0, way.length]), name)
+        breaks.append(breaks[-1][-1] + s[1:])
+        pieces.append(c)
+    return JointPath(np.concatenate(breaks), np.concatenate(pieces), name)
+
+
+def _moving(motion: TimedMotion, name: str) -> list[tuple[float, float]]:
+    """The stretches of time between switches and rests in which something moves."""
+    ends = np.array([0.0, motion.duration])
+    switches = np.asarray(getattr(motion, "switches", getattr(motion, "times", ends)), dtype=np.float64)
+    cuts = np.unique(np.clip(np.concatenate([ends, switches.ravel()]), 0.0, motion.duration))
+    t = np.append(
+        (cuts[:-1, None] + np.diff(cuts)[:, None] * np.arange(LOOKED_AT) / LOOKED_AT).ravel(), cuts[-1]
+    )
+    speed = _speed(motion, t)
+    if not np.isfinite(speed).all():
+        lost = float(t[~np.isfinite(speed)][0])
+        raise InputError(f"{name}: it cannot be followed from {lost:.6g} s on: q or qd are not finite there.")
+    fastest = float(speed.max(initial=0.0))
+    if fastest == 0.0:
+        raise InputError(f"{name}: nothing moves; a path needs two places that differ.")
+    low = np.flatnonzero(
+        (speed[1:-1] <= speed[:-2]) & (speed[1:-1] <= speed[2:]) & (speed[1:-1] < SLOW * fastest)
+    )
+    slowest = _least(motion, t[low], t[low + 2])
+    cuts = np.unique(np.concatenate([cuts, slowest, t[speed <= STILL * fastest]]))
+    cuts = cuts[np.diff(cuts, prepend=-motion.duration) > APART * motion.duration]
+    cuts[-1] = motion.duration
+    inside = _speed(motion, (cuts[:-1, None] + np.diff(cuts)[:, None] * np.array([0.25, 0.5, 0.75])).ravel())
+    moves = inside.reshape(-1, 3).max(axis=1) > STILL * fastest
+    return [(float(a), float(b)) for a, b, there in zip(cuts[:-1], cuts[1:], moves, strict=True) if there]
+
+
+def _speed(motion: TimedMotion, t: Array) -> Array:
+    return np.asarray(np.linalg.norm(motion.at(t)[1], axis=1))
+
+
+def _least(motion: TimedMotion, low: Array, high: Array) -> Array:
+    """The times between two at which |qd| is least, by golden sections."""
+    if not low.size:
+        return low
+    for _ in range(70):
+        a, b = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+        left = _speed(motion, a) < _speed(motion, b)
+        low, high = np.where(left, low, a), np.where(left, b, high)
+    return np.asarray(0.5 * (low + high))
+
+
+def _by_length(q: Array, qd: Array, qdd: Array) -> Array:
+    """q and two derivatives by the length of the way, (m, 3, n), from those by time, (m, n) each."""
+    speed = np.linalg.norm(qd, axis=1, keepdims=True)
+    along = qd / speed
+    across = qdd - along * (along * qdd).sum(axis=1, keepdims=True)
+    return np.stack([q, along, across / speed**2], axis=1)
+
+
+class _Way:
+    """What lies between two cuts, by the length of its way: s(t) is the integral of |qd|."""
+
+    def __init__(self, motion: TimedMotion, begin: float, end: float) -> None:
+        self.motion = motion
+        self.t = np.linspace(begin, end, PARTS + 1)
+        self.s = np.concatenate([[0.0], np.cumsum(self._travelled(self.t[:-1], self.t[1:]))])
+        self.length = float(self.s[-1])
+
+    def curve(self, s: Array) -> Array:
+        """q, q', q'' (m, 3, n); at both ends what they tend to from within."""
+        inside = (s > 0.0) & (s < self.length)
+        made = np.empty((len(s), 3, self.motion.at(self.t[:1])[0].shape[1]))
+        made[inside] = self._at(self._when(s[inside]))
+        for end, inward, beside in ((0, 1.0, BESIDE), (-1, -1.0, 1.0 - BESIDE)):
+            here = ~inside & ((s == 0.0) == (end == 0))
+            if here.any():
+                made[here] = self._limit(self.t[[end]], inward, beside)
+        return made
+
+    def _limit(self, t: Array, inward: float, beside: Array) -> Array:
+        """At an end: from its velocity, with the acceleration beside it, or from places beside a rest."""
+        q, qd, _ = self.motion.at(t)
+        if float(np.linalg.norm(qd)) > REST * self.length / float(self.t[-1] - self.t[0]):
+            qdd = self.motion.at(t + inward * ONE_SIDED * (self.t[-1] - self.t[0]))[2]
+            return _by_length(q, qd, qdd)
+        made = self._at(self._when(beside * self.length))
+        made = np.einsum("k,kij->ij", LIMIT, made)[None]
+        made[:, 0] = q
+        return np.asarray(made)
+
+    def _at(self, t: Array) -> Array:
+        return _by_length(*self.motion.at(t))
+
+    def _when(self, s: Array) -> Array:
+        """The times at ways s: Newton's steps, halving where one leaves its bracket."""
+        k = np.clip(np.searchsorted(self.s, s, side="right") - 1, 0, PARTS - 1)
+        low, high = self.t[k], self.t[k + 1]
+        t = low + (high - low) * (s - self.s[k]) / (self.s[k + 1] - self.s[k])
+        for _ in range(60):
+            off = self.s[k] + self._travelled(self.t[k], t) - s
+            low, high = np.where(off < 0.0, t, low), np.where(off > 0.0, t, high)
+            if np.abs(off).max() <= 1e-15 * self.length:
+                break
+            step = t - off / np.maximum(_speed(self.motion, t), 1e-300)
+            t = np.where((step > low) & (step < high), step, 0.5 * (low + high))
+        return np.asarray(t)
+
+    def _travelled(self, begin: Array, end: Array) -> Array:
+        """The integral of |qd| from `begin` to `end`, (m,) each."""
+        half = 0.5 * (end - begin)
+        t = (0.5 * (begin + end))[:, None] + half[:, None] * NODES
+        return np.asarray((_speed(self.motion, t.ravel()).reshape(t.shape) @ WEIGHTS) * half)

@@ -15,7 +15,7 @@ SPEEDS, ACCELERATIONS = 24, 41  # tried at a place that no speed leads through
 ROUNDS = 12  # of ever finer tries
 
 
-def infeasible(problem: PathProblem, grid: Grid, found: NoProfile) -> InputError:
+def infeasible(problem: PathProblem, found: NoProfile) -> InputError:
     """The error that says why there is no motion."""
     name = problem.path.name
     if found.reason == "end":
@@ -30,11 +30,12 @@ def infeasible(problem: PathProblem, grid: Grid, found: NoProfile) -> InputError
             f"time_optimal, start_speed: at most {most:.6g}{least_text} is possible at the start of {name!r} "
             "if limits are to hold up to the end; give another speed."
         )
-    return InputError(_blocked(problem, grid, found))
+    return InputError(_blocked(problem, found))
 
 
-def _blocked(problem: PathProblem, grid: Grid, found: NoProfile) -> str:
+def _blocked(problem: PathProblem, found: NoProfile) -> str:
     """Where the path cannot be passed, which limit stands in the way, and how much more of it is needed."""
+    grid = found.grid
     node = min(found.node, grid.count - 1)
     share, label, speed = least_share(problem, grid, node)
     s = float(grid.s[found.node])

@@ -307,15 +307,15 @@ def fastest_profile(
     }
     last = (0.0, top[-1]) if x_end is None else (min(x_end, top[-1]), min(x_end, top[-1]))
     if x_end is not None and x_end > top[-1] * (1.0 + ROOM):
-        raise NoProfile(grid.count, "end", float(top[-1]))
+        raise NoProfile(grid, grid.count, "end", float(top[-1]))
     start = {"low": np.array(last[:1]), "high": np.array(last[1:])}
     _, made = problem.backward(carry=start, rows=rows, backwards=True)
     low, high = np.append(made["lows"][:, 0], last[0]), np.append(made["highs"][:, 0], last[1])
     if (high < 0.0).any():
-        raise NoProfile(int(np.flatnonzero(high < 0.0).max()), "passage")
+        raise NoProfile(grid, int(np.flatnonzero(high < 0.0).max()), "passage")
     x0 = high[0] if x_start is None else x_start
     if x0 > high[0] * (1.0 + ROOM) + ROOM**2 or x0 < low[0] * (1.0 - ROOM):
-        raise NoProfile(0, "start", float(high[0]), float(low[0]))
+        raise NoProfile(grid, 0, "start", float(high[0]), float(low[0]))
     _, made = problem.forward(
         carry={"x": np.array([min(x0, high[0])])},
         rows=rows | {"ahead": np.stack([low[1:], high[1:]], axis=1)},

@@ -24,8 +24,8 @@ from forearm.trajectories.planning import Plan
 from forearm.trajectories.shortest_time.failures import infeasible
 from forearm.trajectories.shortest_time.path_limits import LimitGiven, path_limits
 from forearm.trajectories.shortest_time.path_motion import PathMotion
-from forearm.trajectories.shortest_time.profile import FASTEST, Grid, NoProfile, PathProblem
-from forearm.trajectories.shortest_time.refine import Boundary, nodes, refined_profile, slowed_profile
+from forearm.trajectories.shortest_time.profile import FASTEST, NoProfile, PathProblem
+from forearm.trajectories.shortest_time.refine import Boundary, refined_profile, slowed_profile
 from forearm.trajectories.shortest_time.timing import PathTiming
 from forearm.values import as_finite, check_kind, check_number, check_whole
 
@@ -131,8 +131,7 @@ def _timed(
     try:
         profile = refined_profile(problem, points, boundary, progress)
     except NoProfile as found:
-        grid = Grid.of(problem.path, nodes(problem.path, points))
-        raise infeasible(problem, grid, found) from None
+        raise infeasible(problem, found) from None
     if profile.x.max() >= 0.9 * FASTEST * problem.path.length**2:
         raise _unbounded(problem)
     if duration is None:
@@ -147,8 +146,8 @@ def _timed(
         slower, ceiling = slowed_profile(problem, profile, boundary, asked)
     except NoProfile:
         raise InputError(
-            f"time_optimal, duration: {asked:g} s is too long: there are places of {problem.path.name!r} that "
-            "the arm passes at speed only, as it could not hold itself there; give less, or take another path."
+            f"time_optimal, duration: {asked:g} s is too long: {problem.path.name!r} has places that the arm "
+            "passes at speed only, as it could not hold itself there; give less, or take another path."
         ) from None
     return PathTiming(problem, slower, boundary, ceiling)
 

@@ -272,13 +272,13 @@ class Profile:
 
 
 class NoProfile(ForearmError):
-    """No speed along the path obeys the limits; `node` says where it ends, and `start` whether it is the
-    speed at the start or the end that does not lead on.
+    """No speed along the path obeys the limits: from a node of a grid nothing leads on ("passage"), or the
+    speed at the "start" or the "end" is not one between `least` and `most`, (ds/dt)^2.
     """
 
-    def __init__(self, node: int, reason: str, most: float = 0.0, least: float = 0.0) -> None:
+    def __init__(self, grid: Grid, node: int, reason: str, most: float = 0.0, least: float = 0.0) -> None:
         super().__init__(reason)
-        self.node, self.reason, self.most, self.least = node, reason, most, least
+        self.grid, self.node, self.reason, self.most, self.least = grid, node, reason, most, least
 
 
 def fastest_profile(

@@ -104,7 +104,7 @@ def bang_bang(
     if duration is not None:
         asked = np.array([check_number(duration, "bang_bang, duration", minimum=0.0)])
     status, _, _, phases, rates = planned((*states, *limits.four), asked)
-    if status[0] != PlanStatus.PLANNED:  # also where it is NaN
+    if status[0] != 0.0:  # also where it is NaN
         for name, row in zip(STATES, states, strict=True):
             frozen_array(row, (limits.n,), f"bang_bang, {name}")
         refuse(states, limits, duration, "bang_bang")

@@ -39,7 +39,7 @@ class Switching:
     def __post_init__(self) -> None:
         for name in ("points", "velocities", "phases", "accelerations"):
             view = getattr(self, name).view()
-            view.flags.writeable = False
+            view.setflags(write=False)
             object.__setattr__(self, name, view)
 
     @property

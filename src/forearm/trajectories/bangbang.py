@@ -59,9 +59,12 @@ class Plans:
         return self._accelerations(slice(None))
 
     def _accelerations(self, rows: slice | int) -> Array:
-        a = self.limits.acceleration
-        own = a[rows] if a.ndim == 2 else a
-        return np.stack(accelerations(self.qd0[rows], self.held[rows], self.qd1[rows], own), axis=-1)
+        a, held = self.limits.acceleration, self.held[rows]
+        made = np.zeros((*held.shape, 3))
+        made[..., 0], made[..., 2] = accelerations(
+            self.qd0[rows], held, self.qd1[rows], a[rows] if a.ndim == 2 else a
+        )
+        return made
 
     def __getitem__(self, index: int) -> Switching:
         """One of them as a motion; an error with the reason where it was not planned."""
@@ -148,24 +151,30 @@ def bang_bang_many(
     )
     if asked is not None:
         asked = np.where(np.isfinite(asked), asked, -1.0)[:, None]  # no joint takes less than no time
-    most = min(B, ROWS)
-    shared = None if limits.count else np.empty((4, most, n))
-    if shared is not None:
-        shared[:] = np.stack(limits.four)[:, None]
-    status, rates = np.empty((most, 1)), np.empty((most, n, 3))
-    for first in range(0, B, ROWS):
-        rows = slice(first, min(first + ROWS, B))
-        some = slice(0, rows.stop - first)
-        bounds = [x[rows] for x in limits.four] if shared is None else shared[:, some]
-        results = (plans.duration[rows, None], plans.held[rows], plans.phases[rows])
-        planned(
-            (x0[rows], v0[rows], x1[rows], v1[rows], *bounds),
-            None if asked is None else asked[rows],
-            (status[some], *results, rates[some]),
-        )
-        if status[some].any():
-            _refuse_rows(plans.status[rows], status[some, 0], results)
+    _fill(plans, asked)
     return plans
+
+
+def _fill(plans: Plans, asked: Array | None) -> None:
+    """Plan all rows, in blocks; limits for all are repeated once, for the rows of one block."""
+    limits, most = plans.limits, min(len(plans), ROWS)
+    shared = None
+    if limits.count is None:
+        shared = np.empty((4, most, limits.n))
+        shared[:] = np.stack(limits.four)[:, None]
+    status, rates = np.empty((most, 1)), np.empty((most, limits.n, 3))
+    for first in range(0, len(plans), ROWS):
+        rows = slice(first, min(first + ROWS, len(plans)))
+        block = slice(0, rows.stop - first)
+        bounds = [x[rows] for x in limits.four] if shared is None else shared[:, block]
+        results = plans.duration[rows, None], plans.held[rows], plans.phases[rows]
+        planned(
+            (plans.q0[rows], plans.qd0[rows], plans.q1[rows], plans.qd1[rows], *bounds),
+            None if asked is None else asked[rows],
+            (status[block], *results, rates[block]),
+        )
+        if status[block].any():
+            _refuse_rows(plans.status[rows], status[block, 0], results)
 
 
 def _refuse_rows(status: NDArray[np.int8], codes: Array, results: tuple[Array, ...]) -> None:
@@ -183,7 +192,11 @@ def _is_row(value: Any, n: int) -> bool:
 def _states(value: ArrayLike, n: int, name: str) -> Array:
     known = isinstance(value, np.ndarray) and value.dtype == np.float64
     # copied once: batches are large
-    array = np.array(value) if known else as_floats(value, f"bang_bang_many, {name}")
+    array = (
+        np.array(value, order="C")
+        if known
+        else np.ascontiguousarray(as_floats(value, f"bang_bang_many, {name}"))
+    )
     if array.ndim != 2 or array.shape[1] != n:
         raise InputError(f"bang_bang_many, {name}: expected shape (B, {n}), got {array.shape}.")
     return array

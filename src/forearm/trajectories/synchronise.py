@@ -32,8 +32,8 @@ class SynchronisedPlan(NamedTuple):
 def synchronised(
     states: Sequence[Scalars], limits: Sequence[Scalars], asked: Scalar | None = None
 ) -> SynchronisedPlan:
-    """The fastest plan between states (q0, qd0, q1, qd1) within limits (acceleration, velocity, lower, upper),
-    or one of the duration asked for.
+    """The fastest plan between states (q0, qd0, q1, qd1), or one of the duration asked for, within limits
+    (acceleration, velocity, lower, upper).
     """
     joints = list(zip(*states, *limits, strict=True))
     span_of, motion_of = Shared(_span, "span of a joint"), Shared(_motion, "motion of a joint")
@@ -64,12 +64,13 @@ def _motion(joint: State) -> tuple[Scalar, ...]:
     x0, v0, x1, v1, a, v, lower, upper, T = joint
     place, speed, braking = braked(x0, v0, a, v, lower, upper)
     t1, t2, t3, held = phases(place, speed, x1, v1, a, v, T - braking)
-    return held, t1 + braking, t2, t3, *accelerations(v0, held, v1, a)
+    first, last = accelerations(v0, held, v1, a)
+    return held, t1 + braking, t2, t3, first, 0.0, last
 
 
-def accelerations(v0: Scalar, held: Scalar, v1: Scalar, a: Scalar) -> Three:
-    """Those of the three phases, from v0 to the velocity held to v1."""
-    return sign(held - v0) * a, 0.0 * held, sign(v1 - held) * a
+def accelerations(v0: Scalar, held: Scalar, v1: Scalar, a: Scalar) -> tuple[Scalar, Scalar]:
+    """Those of the first phase, from v0 to the velocity held, and of the last, from there to v1."""
+    return sign(held - v0) * a, sign(v1 - held) * a
 
 
 def common_duration(spans: Sequence[Sequence[Scalar]]) -> Scalar:

@@ -106,7 +106,7 @@ def bang_bang(
     asked = None
     if duration is not None:
         asked = np.array([check_number(duration, "bang_bang, duration", minimum=0.0)])
-    status, _, _, phases, rates = planned((*states, *limits.four), asked)
+    status, _, _, phases, rates = planned((*states, *limits.arrays), asked)
     if status[0] != 0.0:  # also where it is NaN
         for name, row in zip(STATES, states, strict=True):
             frozen_array(row, (limits.n,), f"bang_bang, {name}")
@@ -161,12 +161,12 @@ def _fill(plans: Plans, asked: Array | None) -> None:
     shared = None
     if limits.count is None:
         shared = np.empty((4, most, limits.n))
-        shared[:] = np.stack(limits.four)[:, None]
+        shared[:] = np.stack(limits.arrays)[:, None]
     status, rates = np.empty((most, 1)), np.empty((most, limits.n, 3))
     for first in range(0, len(plans), ROWS):
         rows = slice(first, min(first + ROWS, len(plans)))
         block = slice(0, rows.stop - first)
-        bounds = [x[rows] for x in limits.four] if shared is None else shared[:, block]
+        bounds = [x[rows] for x in limits.arrays] if shared is None else shared[:, block]
         results = plans.duration[rows, None], plans.held[rows], plans.phases[rows]
         planned(
             (plans.q0[rows], plans.qd0[rows], plans.q1[rows], plans.qd1[rows], *bounds),

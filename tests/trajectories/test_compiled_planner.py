@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,6 +34,10 @@ def requests(seed: int, count: int, limits: MotionLimits = LIMITS) -> Four:
         q1,
         qd1 * rng.choice([0.3, 1.001], shape, p=[0.9, 0.1]),
     )
+
+
+def row(asked: Four, i: Any) -> Four:
+    return asked[0][i], asked[1][i], asked[2][i], asked[3][i]
 
 
 def reference(asked: Four, limits: MotionLimits, duration: Array | None = None) -> SynchronisedPlan:
@@ -76,13 +81,13 @@ def test_one_plan_is_the_formula_on_floats_to_the_bit() -> None:
     asked = requests(3, 300)
     planned = 0
     for i in range(300):
-        states = [x[i].tolist() for x in asked]
+        q0, qd0, q1, qd1 = states = [x.tolist() for x in row(asked, i)]
         want = synchronised(states, [x.tolist() for x in LIMITS.arrays])
         if want.status != PlanStatus.PLANNED:
             with pytest.raises(InputError, match=r"bang_bang, joint \d: "):
-                bang_bang(*states, LIMITS)
+                bang_bang(q0, qd0, q1, qd1, LIMITS)
             continue
-        made = bang_bang(*(x[i] for x in asked), LIMITS)
+        made = bang_bang(*row(asked, i), LIMITS)
         assert made.phases[0].tolist() == [list(x) for x in want.phases]
         assert made.accelerations[0].tolist() == [list(x) for x in want.accelerations]
         assert made.points.tolist() == [states[0], states[2]]
@@ -121,7 +126,7 @@ def test_numbers_that_are_none_touch_their_own_row_alone() -> None:
         plans = bang_bang_many(*asked, LIMITS)
         assert plans.status[7 * k] == PlanStatus.NO_NUMBER
         with pytest.raises(InputError, match=f"bang_bang, {compiled_planner.STATES[k]}: "):
-            bang_bang(*(x[7 * k] for x in asked), LIMITS)
+            bang_bang(*row(asked, 7 * k), LIMITS)
         rest = np.arange(40) > 7 * k
         assert np.array_equal(plans.phases[rest], want.phases[rest], equal_nan=True)
     wrong = np.array([np.nan, np.inf, -np.inf, -1.0, 1e100, 1e300])
@@ -162,11 +167,11 @@ def test_many_joints_move_as_each_does_alone_in_the_time_of_all(n: int) -> None:
     assert not plans.status.any()
     check_same(plans, reference(asked, limits))
     for i in range(3):
-        made = bang_bang(*(x[i] for x in asked), limits)
+        made = bang_bang(*row(asked, i), limits)
         assert np.array_equal(made.phases, plans[i].phases)
         for k in range(0, n, 7):
             own = MotionLimits(limits.acceleration[k], limits.velocity[k])
-            alone = bang_bang(*(x[i, k : k + 1] for x in asked), own, duration=float(plans.duration[i]))
+            alone = bang_bang(*row(asked, (i, [k])), own, duration=float(plans.duration[i]))
             assert np.array_equal(alone.phases[0, 0], made.phases[0, k])
 
 
@@ -177,7 +182,7 @@ def test_more_joints_than_code_is_written_for_give_the_same_bits(monkeypatch: py
     longer = 1.3 * np.nan_to_num(plans.duration)
     later = bang_bang_many(*asked, LIMITS, longer)
     i = int(np.argmin(plans.status))
-    single = bang_bang(*(x[i] for x in asked), LIMITS, duration=float(longer[i]))
+    single = bang_bang(*row(asked, i), LIMITS, duration=float(longer[i]))
     monkeypatch.setattr(compiled_planner, "MOST_JOINTS", 2)
     for want, got in (
         (plans, bang_bang_many(*asked, LIMITS)),
@@ -186,6 +191,6 @@ def test_more_joints_than_code_is_written_for_give_the_same_bits(monkeypatch: py
         assert np.array_equal(want.status, got.status)
         assert np.array_equal(want.phases, got.phases, equal_nan=True)
         assert np.array_equal(want.held, got.held, equal_nan=True)
-    again = bang_bang(*(x[i] for x in asked), LIMITS, duration=float(longer[i]))
+    again = bang_bang(*row(asked, i), LIMITS, duration=float(longer[i]))
     assert np.array_equal(again.phases, single.phases)
     assert np.array_equal(again.accelerations, single.accelerations)

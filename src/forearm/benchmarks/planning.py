@@ -15,7 +15,7 @@ from forearm.benchmarks.timing import BenchmarkRow, Work, beside
 from forearm.trajectories import MotionLimits, bang_bang, bang_bang_many
 
 JOINTS, FEW, MANY = 7, 1000, 100_000
-ONE_UNDER, EACH_UNDER = 100e-6, 1.5e-6  # s a plan, one at a time and of many
+ONE_UNDER, EACH_UNDER = 20e-6, 0.3e-6  # s a plan, one at a time and of many
 VELOCITY, ACCELERATION = np.linspace(1.0, 2.5, JOINTS), np.linspace(2.0, 8.0, JOINTS)
 
 Floats = NDArray[np.float64]

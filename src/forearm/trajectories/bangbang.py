@@ -99,17 +99,18 @@ def bang_bang(
     """
     check_kind(limits, MotionLimits, "bang_bang, limits")
     limits.check_one("bang_bang")
-    points, velocities = np.empty((2, limits.n)), np.empty((2, limits.n))
+    n = limits.n
+    points, velocities = np.empty((2, n)), np.empty((2, n))
     states = points[0], velocities[0], points[1], velocities[1]
     for name, row, value in zip(STATES, states, (q0, qd0, q1, qd1), strict=True):
-        row[:] = value if _is_row(value, limits.n) else as_shape(value, (limits.n,), f"bang_bang, {name}")
+        row[:] = value if _is_row(value, n) else as_shape(value, (n,), f"bang_bang, {name}")
     asked = None
     if duration is not None:
         asked = np.array([check_number(duration, "bang_bang, duration", minimum=0.0)])
     status, _, _, phases, rates = planned((*states, *limits.arrays), asked)
     if status[0] != 0.0:  # also where it is NaN
         for name, row in zip(STATES, states, strict=True):
-            frozen_array(row, (limits.n,), f"bang_bang, {name}")
+            frozen_array(row, (n,), f"bang_bang, {name}")
         refuse(states, limits, duration, "bang_bang")
     return Switching(points, velocities, phases[None], rates[None])
 

@@ -162,7 +162,8 @@ def _fill(plans: Plans, asked: Array | None) -> None:
     shared = None
     if limits.count is None:
         shared = np.empty((4, most, limits.n))
-        shared[:] = np.stack(limits.arrays)[:, None]
+        for bound, values in zip(shared, limits.arrays, strict=True):
+            bound[:] = values
     status, rates = np.empty((most, 1)), np.empty((most, limits.n, 3))
     for first in range(0, len(plans), ROWS):
         rows = slice(first, min(first + ROWS, len(plans)))

@@ -127,6 +127,8 @@ def test_numbers_that_are_none_touch_their_own_row_alone() -> None:
         assert plans.status[7 * k] == PlanStatus.NO_NUMBER
         with pytest.raises(InputError, match=f"bang_bang, {compiled_planner.STATES[k]}: "):
             bang_bang(*row(asked, 7 * k), LIMITS)
+        floats = [x.tolist() for x in row(asked, 7 * k)]
+        assert synchronised(floats, [x.tolist() for x in LIMITS.arrays]).status == PlanStatus.NO_NUMBER
         rest = np.arange(40) > 7 * k
         assert np.array_equal(plans.phases[rest], want.phases[rest], equal_nan=True)
     wrong = np.array([np.nan, np.inf, -np.inf, -1.0, 1e100, 1e300])

@@ -10,7 +10,6 @@ from forearm.errors import current_name
 from forearm.logs.motion import MotionLog
 from forearm.trajectories.bangbang import Plans, bang_bang, bang_bang_many
 from forearm.trajectories.drive_limits import LimitUse
-from forearm.trajectories.failures import PlanStatus
 from forearm.trajectories.limits import MotionLimits, arm_limits
 from forearm.trajectories.line_checks import Problem
 from forearm.trajectories.line_file import load_motion
@@ -29,6 +28,7 @@ from forearm.trajectories.paths import (
     spline,
     within_envelope,
 )
+from forearm.trajectories.plan_status import PlanStatus
 from forearm.trajectories.planning import Plan, plan
 from forearm.trajectories.polygon import Deviation, deviation, within
 from forearm.trajectories.recorded import RecordedMotion, read_motion, recorded

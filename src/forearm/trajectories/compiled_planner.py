@@ -1,0 +1,75 @@
+"""Plans in machine code, from the cache or made now: the formula of `synchronise`, traced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.kernels.traced_function import TracedFunction, compile_function
+from forearm.trajectories.synchronise import synchronised
+
+if TYPE_CHECKING:
+    from forearm.codegen.functions import Traced
+
+Array = NDArray[np.float64]
+MOST_JOINTS = 64  # more are computed by NumPy: code for them would take seconds to compile
+STATES = ("q0", "qd0", "q1", "qd1")
+LIMITS = ("acceleration", "velocity", "lower", "upper")
+
+
+def planned(
+    given: Sequence[Array], asked: Array | None = None, out: tuple[Array, ...] | None = None
+) -> tuple[Array, ...]:
+    """Status, duration, held, phases and accelerations of one plan or of many, as `planner` has them, in new
+    arrays or in `out`, from states and limits, and the duration asked for, if any.
+    """
+    n = given[0].shape[-1]
+    arrays = given if asked is None else (*given, asked)
+    if n <= MOST_JOINTS:
+        call = planner(n, asked is not None).call
+        done: tuple[Array, ...] = call(*arrays) if out is None else call(*arrays, out=out)
+        return done
+    shapes = ((1,), (1,), (n,), (n, 3), (n, 3))
+    made = out or tuple(np.empty((*given[0].shape[:-1], *shape)) for shape in shapes)
+    _by_numpy(arrays, made)
+    return made
+
+
+def _by_numpy(arrays: Sequence[Array], out: tuple[Array, ...]) -> None:
+    """The formula on arrays of one entry per plan, or on numbers."""
+    columns = [list(np.moveaxis(x, -1, 0)) for x in arrays]
+    with np.errstate(over="ignore", invalid="ignore"):
+        made = synchronised(columns[:4], columns[4:8], columns[8][0] if len(columns) > 8 else None)
+    status, duration, held, phases, rates = out
+    status[..., 0], duration[..., 0] = made.status, made.duration
+    for k, velocity in enumerate(made.held):
+        held[..., k] = velocity
+        for phase in range(3):
+            phases[..., k, phase] = made.phases[k][phase]
+            rates[..., k, phase] = made.accelerations[k][phase]
+
+
+@lru_cache(maxsize=32)
+def planner(n: int, has_duration: bool) -> TracedFunction:
+    """The plan of n joints: states q0, qd0, q1, qd1 and limits (n,) each, and a duration (1,) where one is
+    asked for, to status (1,), duration (1,), held (n,), phases and accelerations (n, 3). For many plans all
+    have one row per plan.
+
+    The status is a number of `PlanStatus`, NaN where a number is not finite. Bits are those of floats.
+    """
+
+    def traced() -> Traced:
+        from forearm.codegen.functions import traced_formula
+
+        def formula(*given: Any) -> dict[str, Any]:
+            made = synchronised(given[:4], given[4:8], given[8][0] if has_duration else None)
+            return made._asdict() | {"status": [made.status], "duration": [made.duration]}
+
+        inputs = dict.fromkeys((*STATES, *LIMITS), n) | ({"asked": 1} if has_duration else {})
+        return traced_formula(formula, inputs)
+
+    return compile_function(traced, "bang_bang", key=("bang_bang", n, has_duration), contract=False)

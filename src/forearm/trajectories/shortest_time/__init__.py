@@ -1,0 +1,1 @@
+"""The shortest time along a path."""

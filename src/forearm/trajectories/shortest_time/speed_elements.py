@@ -1,0 +1,152 @@
+"""Speeds along a path in intervals of constant path jerk, as a linear function of one number per interval.
+
+In an interval of length D that takes the time T, x = (ds/dt)^2 and u = d2s/dt2. From the iterate comes the
+shape of the motion: where in it which share of the time is over. With that shape kept, a constant path jerk
+gives
+    x1 - x0 = 2 D ((1 - theta) u0 + theta u1), theta = 1 - (mean of s over time) / D,
+thus b = x0 + 2 D (1 - theta) u0 = x1 - 2 D theta u1 is the same from either end. The numbers b of all
+intervals determine x and u at all nodes: no equality is left. Next to rest theta = 3/4, in uniform motion 1/2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+GAUSS = ((0.5 - np.sqrt(1 / 12), 0.5), (0.5 + np.sqrt(1 / 12), 0.5))  # places and weights, on [0, 1]
+
+
+@dataclass(frozen=True)
+class GivenNode:
+    """A node whose speed is given: an end of the path or a stop.
+
+    Attributes:
+        x: square of the path speed.
+        before, after: path acceleration at the end of the interval before it and at the start of the one
+            after it; None: free.
+    """
+
+    x: float
+    before: float | None
+    after: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class SpeedShape:
+    """The shape of a motion in N intervals: at the share r of its time the path speed is
+    v0 (1 - r)^2 + 2 middle r (1 - r) + v1 r^2.
+
+    Attributes:
+        x: squares of the path speed at both ends of each interval, (N, 2).
+        middle: (N,).
+        times: durations of the intervals (N,), s.
+        theta: (N,).
+    """
+
+    x: Array
+    middle: Array
+    times: Array
+    theta: Array
+
+
+def speed_shape(lengths: Array, x: Array, u: Array) -> SpeedShape:
+    """The motion of a constant path jerk between given speeds, nearest to the accelerations at the ends.
+
+    Args:
+        lengths: of the intervals, (N,).
+        x, u: at the ends of each, (N, 2).
+    """
+    v = np.sqrt(x)
+    total = v.sum(axis=1)
+    root = np.sqrt(np.maximum(9 * total**2 - 12 * lengths * (u[:, 1] - u[:, 0]), 0.0))
+    middle = np.maximum((root - total) / 4, 0.0)
+    times = 3 * lengths / (total + middle)
+    theta = (v[:, 0] + 2 * middle + 3 * v[:, 1]) / (4 * (total + middle))
+    return SpeedShape(x, middle, times, theta)
+
+
+@dataclass(frozen=True, eq=False)
+class SpeedElements:
+    """x and u at both ends of each interval, and x at places within, as affine functions of b.
+
+    Each is (4, N): coefficients of b of the interval before, of the interval, of the one after, and a
+    constant.
+
+    Attributes:
+        fixed: which b are given, (N,).
+        given: b where it is given, else 0.
+        x, u: at the left and right end, (4, 2, N).
+        inner: x at the places of the quadrature, (4, G, N).
+        weights: the duration is the sum of weights / sqrt(inner), (G, N).
+        expected: `inner` of the motion that gave the shape, (G, N).
+    """
+
+    fixed: NDArray[np.bool_]
+    given: Array
+    x: Array
+    u: Array
+    inner: Array
+    weights: Array
+    expected: Array
+
+
+def speed_elements(lengths: Array, shape: SpeedShape, nodes: dict[int, GivenNode]) -> SpeedElements:
+    """The functions that a shape gives."""
+    N = len(lengths)
+    left, right = 2 * lengths * (1 - shape.theta), 2 * lengths * shape.theta
+    x, u = np.zeros((4, 2, N)), np.zeros((4, 2, N))
+    both = right[:-1] + left[1:]
+    x[0, 0, 1:], x[1, 0, 1:] = left[1:] / both, right[:-1] / both
+    u[0, 0, 1:], u[1, 0, 1:] = -1 / both, 1 / both
+    x[1:3, 1, :-1], u[1:3, 1, :-1] = x[:2, 0, 1:], u[:2, 0, 1:]
+    fixed, given = np.zeros(N, bool), np.zeros(N)
+    for k, node in nodes.items():
+        if k < N:
+            x[:, 0, k], u[:, 0, k] = (0, 0, 0, node.x), (0, 1 / left[k], 0, -node.x / left[k])
+            if node.after is not None:
+                fixed[k], given[k] = True, node.x + left[k] * node.after
+        if k > 0:
+            x[:, 1, k - 1] = (0, 0, 0, node.x)
+            u[:, 1, k - 1] = (0, -1 / right[k - 1], 0, node.x / right[k - 1])
+            if node.before is not None:
+                fixed[k - 1], given[k - 1] = True, node.x - right[k - 1] * node.before
+    around = windows(given), windows(np.where(fixed, 0.0, 1.0))
+    for array in (x, u):
+        array[3] += np.einsum("ken,kn->en", array[:3], around[0])
+        array[:3] *= around[1][:, None]
+    inner, weights, expected = _quadrature(shape, x, u)
+    return SpeedElements(fixed, given, x, u, inner, weights, expected)
+
+
+def _quadrature(shape: SpeedShape, x: Array, u: Array) -> tuple[Array, Array, Array]:
+    """x at the places of a quadrature over the time that the shape takes, and what belongs to it."""
+    v0, v1 = np.sqrt(shape.x).T
+    m, T = shape.middle, shape.times
+    inner, weights, expected = [], [], []
+    for r, weight in GAUSS:
+        k = 1 - r
+        speed = v0 * k * k + 2 * m * r * k + v1 * r * r
+        s = T * r * (v0 * (3 * k * k + 3 * k * r + r * r) + m * r * (3 * k + r) + v1 * r * r) / 3
+        mean = T * r * r * (v0 * (6 * k * k + 8 * k * r + 3 * r * r) + m * r * (4 * k + 2 * r) + v1 * r * r)
+        inner.append(x[:, 0] + 2 * s * u[:, 0] + 2 * (r * s - mean / 12) * (u[:, 1] - u[:, 0]))
+        weights.append(weight * T * speed)
+        expected.append(speed**2)
+    return np.stack(inner, axis=1), np.stack(weights), np.stack(expected)
+
+
+def windows(b: Array) -> Array:
+    """b of the interval before, of the interval and of the one after, (3, N); 0 beyond the ends."""
+    around = np.zeros((3, len(b)))
+    around[0, 1:], around[1], around[2, :-1] = b[:-1], b, b[1:]
+    return around
+
+
+def spread(values: Array) -> Array:
+    """The transpose of `windows`: (3, N) to (N,)."""
+    total = values[1].copy()
+    total[:-1] += values[0, 1:]
+    total[1:] += values[2, :-1]
+    return total

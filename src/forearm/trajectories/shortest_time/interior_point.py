@@ -83,12 +83,12 @@ def shortest(
             return db, -primal - moved, known + ratio * moved
 
         db, ds, df = step(0.0)
-        reach = min(_reach(slack, ds), _reach(force, df))
+        reach = min(1.0, _reach(slack, ds), _reach(force, df))
         mu = total / count
         after = float(((slack + reach * ds) * (force + reach * df)).sum()) / count
         aim = mu * max((after / mu) ** 3, 1e-4)
         db, ds, df = step(aim - ds * df)
-        alpha = 0.99 * min(_reach(slack, ds), _reach(force, df))
+        alpha = 0.995 * min(_reach(slack, ds), _reach(force, df))
         x = _inner(elements, b)
         dx = np.einsum("kgn,kn->gn", C, windows(db))
         alpha = min(alpha, 1.0, 0.8 * _reach(x, dx))
@@ -141,6 +141,5 @@ def _matrix(A: Array, ratio: Array, C: Array, curvature: Array, free: NDArray[np
 
 
 def _reach(values: Array, change: Array) -> float:
-    """The largest share of a change, up to 1, that leaves all values at least 0."""
-    worst = float((-change / values).max())
-    return 1.0 / max(worst, 1.0)
+    """The largest multiple of a change that leaves all values at least 0."""
+    return 1.0 / max(float((-change / values).max()), 1e-3)

@@ -47,6 +47,7 @@ def speed_rows(limits: PathLimits, shape: SpeedShape, elements: SpeedElements, x
         x, u: the iterate at the ends of the intervals, (N, 2).
     """
     ends = [_half_planes(limits.rows, elements, x, u), _node_bounds(limits.top, elements, x)]
+    ends.append(_inner_bounds(limits.top, shape, elements.fixed))
     if np.isfinite(limits.jerk).any():
         ends.append(_joint_jerks(limits, shape, elements))
     if np.isfinite(limits.path_jerk):
@@ -74,6 +75,15 @@ def _node_bounds(top: Array, elements: SpeedElements, x: Array) -> Array:
     given = ~at[:3].any(axis=0)
     upper[:, given] = lower[:, given] = np.array([0, 0, 0, -1.0])[:, None]
     return np.stack([upper, lower], axis=1)
+
+
+def _inner_bounds(top: Array, shape: SpeedShape, fixed: NDArray[np.bool_]) -> Array:
+    """x <= top between the nodes: b is where the tangents at both ends meet, and x is not above them."""
+    between = top[:-1] + (1 - shape.theta) * (top[1:] - top[:-1])
+    bound = np.isfinite(between) & ~fixed
+    made = np.zeros((4, 1, len(between)))
+    made[1, 0], made[3, 0] = np.where(bound, 1 / np.where(bound, np.maximum(between, TINY), 1.0), 0.0), -1.0
+    return made
 
 
 def _joint_jerks(limits: PathLimits, shape: SpeedShape, elements: SpeedElements) -> Array:

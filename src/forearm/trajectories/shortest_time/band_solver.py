@@ -65,9 +65,7 @@ class BandSolver:
             rest[:, 1:] -= (from_right[0] * odd[0] + from_right[1] * odd[1])[:, :-1]
             odds.append(odd)
         found = (self.dense @ rest.T.ravel()).reshape(-1, 2).T
-        for (inverse, from_left, from_right), odd in zip(
-            reversed(self.levels), reversed(odds), strict=True
-        ):
+        for (inverse, from_left, from_right), odd in zip(reversed(self.levels), reversed(odds), strict=True):
             after = np.zeros_like(found)
             after[:, :-1] = found[:, 1:]
             whole = np.empty((2, 2 * found.shape[1]))

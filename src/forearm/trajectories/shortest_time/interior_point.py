@@ -1,4 +1,8 @@
-"""The smallest duration under linear inequalities: a primal-dual interior point method with a banded matrix."""
+"""The smallest duration under linear inequalities: a primal-dual interior point method with a banded matrix.
+
+Mehrotra's predictor and corrector, from a start that need not hold the inequalities. Where no b holds them all,
+each may be exceeded at a price, and what remains of that says where the limits contradict each other.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,11 @@ from forearm.trajectories.shortest_time.band_solver import BandSolver
 from forearm.trajectories.shortest_time.speed_elements import SpeedElements, spread, windows
 
 Array = NDArray[np.float64]
-MAX_ITERATIONS = 60
-FEASIBLE = 1e-8  # of the scale of a row
+MAX_STEPS = 60
+HELD = 1e-6  # a row is scaled to about 1: what it may be exceeded by
+PRICE = 30.0  # durations for a row exceeded by its whole scale: more than any multiplier of a sound problem
+STUCK = 1e-3  # a share of a step: shorter ones, one after the other, lead nowhere
+PATIENCE = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,91 +30,134 @@ class InnerSolution:
         b: (N,).
         multipliers: of the rows, (R, N), s.
         gap: the duality gap over the duration.
-        excess: the largest amount by which a row is exceeded.
-        iterations: how many steps it took.
+        excess: how far each row is exceeded, (R, N), of its scale.
+        steps: how many were taken.
     """
 
     b: Array
     multipliers: Array
     gap: float
-    excess: float
-    iterations: int
+    excess: Array
+    steps: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether all rows hold."""
+        return bool(self.excess.max() <= HELD)
 
 
 def shortest(
     elements: SpeedElements, rows: Array, b: Array, multipliers: Array | None, tolerance: float
 ) -> InnerSolution:
-    """The b of the shortest duration with rows <= 0.
+    """The b of the shortest duration with rows <= 0, or the one that exceeds them least.
 
     Args:
         elements: what durations come from.
         rows: (4, R, N).
-        b: where it starts; it need not hold the rows.
+        b: where it starts, (N,); x must be positive there, the rows need not hold.
         multipliers: those of a problem nearby; None: unknown.
         tolerance: of the gap.
     """
+    found = _search(elements, rows, b, multipliers, tolerance, np.inf)
+    return found if found.holds else _search(elements, rows, b, None, tolerance, PRICE)
+
+
+class _Pair:
+    """Two arrays whose product goes to 0 while both stay positive; `sign` of the multiplier in the second."""
+
+    def __init__(self, value: Array, force: Array, sign: float) -> None:
+        self.value, self.force, self.sign = value, force, sign
+
+    def change(self, aim: Array | float, d: Array) -> tuple[Array, Array]:
+        """The change of both that brings their product to the aim when the multiplier changes by d."""
+        force = self.sign * d
+        return (aim - self.value * force) / self.force - self.value, force
+
+    def pull(self, aim: Array | float) -> Array:
+        """The part of the change of `value` that does not depend on the multiplier."""
+        return self.sign * (aim / self.force - self.value)
+
+    def reach(self, change: tuple[Array, Array]) -> float:
+        """How far it can be changed."""
+        return min(_reach(self.value, change[0]), _reach(self.force, change[1]))
+
+    def total(self, change: tuple[Array, Array], share: float) -> float:
+        """The sum of products after a share of a change."""
+        return float(np.vdot(self.value + share * change[0], self.force + share * change[1]))
+
+    def move(self, change: tuple[Array, Array], share: float) -> None:
+        """Take a share of a change."""
+        self.value = self.value + share * change[0]
+        self.force = self.force + share * change[1]
+
+
+def _search(
+    elements: SpeedElements, rows: Array, b: Array, multipliers: Array | None, tolerance: float, price: float
+) -> InnerSolution:
+    """The same at a price for what exceeds a row, in durations; inf: none may."""
     A, h = rows[:3], -rows[3]
-    free = ~elements.fixed
-    C = elements.inner[:3]
     duration, gradient, curvature = _duration(elements, b)
-    count = h.size
-    slack = h - _apply(A, b)
-    if multipliers is None:
-        slack = np.maximum(slack, 0.1)
-        force = duration / count / slack
-    else:
-        mu = 1e-2 * duration / count
-        slack = np.maximum(slack, 1e-2)
-        force = np.maximum(multipliers, mu / slack)
-    iteration = 0
-    while True:
-        primal = _apply(A, b) + slack - h
-        dual = np.where(free, spread(np.einsum("kgn,gn->kn", C, gradient)) + _transposed(A, force), 0.0)
-        total = float((slack * force).sum())
-        excess = float(primal.max())
-        scaled = float(np.abs(dual * np.maximum(b, 0)).sum()) / duration
-        if DEBUG:
-            print(f"    {iteration:3d} f={duration:.7f} gap={total / duration:.2e} primal={np.abs(primal).max():.2e} dual={scaled:.2e}", end="")
-        if (total < tolerance * duration and np.abs(primal).max() < FEASIBLE and scaled < tolerance) or (
-            iteration >= MAX_ITERATIONS
-        ):
+    pairs = _start(h - _apply(A, b), duration, multipliers, price)
+    count = h.size * len(pairs)
+    stuck = 0
+    for steps in range(MAX_STEPS + 1):
+        primal = _apply(A, b) - h
+        for pair in pairs:
+            primal = primal + pair.sign * pair.value
+        dual = _masked(elements, _pulled(elements, gradient) + _transposed(A, pairs[0].force))
+        total = sum(float(np.vdot(pair.value, pair.force)) for pair in pairs)
+        residual = float(np.abs(dual * b).sum())
+        has_arrived = max(total, residual) < tolerance * duration and np.abs(primal).max() < HELD
+        if has_arrived or steps == MAX_STEPS or stuck == PATIENCE:
             break
-        iteration += 1
-        ratio = force / slack
-        solver = _matrix(A, ratio, C, curvature, free)
+        ratio = 1 / sum(pair.value / pair.force for pair in pairs)
+        solver = _matrix(elements, A, ratio, curvature)
 
-        def step(aim: Array | float, /) -> tuple[Array, Array, Array]:
-            known = -force + aim / slack + ratio * primal
-            db = solver.solve(np.where(free, -dual - _transposed(A, known), 0.0))
-            moved = _apply(A, db)
-            return db, -primal - moved, known + ratio * moved
-
-        db, ds, df = step(0.0)
-        reach = min(1.0, _reach(slack, ds), _reach(force, df))
-        mu = total / count
-        after = float(((slack + reach * ds) * (force + reach * df)).sum()) / count
-        aim = mu * max((after / mu) ** 3, 1e-4)
-        db, ds, df = step(aim - ds * df)
-        alpha = 0.995 * min(_reach(slack, ds), _reach(force, df))
-        x = _inner(elements, b)
-        dx = np.einsum("kgn,kn->gn", C, windows(db))
-        alpha = min(alpha, 1.0, 0.8 * _reach(x, dx))
-        if DEBUG:
-            print(f" alpha={alpha:.3f} aim={aim / mu:.1e}")
-        b = b + alpha * db
-        slack = slack + alpha * ds
-        force = force + alpha * df
+        aims: list[Array | float] = [0.0] * len(pairs)
+        for is_last in (False, True):
+            known = primal + sum(pair.pull(aim) for pair, aim in zip(pairs, aims, strict=True))
+            db = solver.solve(_masked(elements, -dual - _transposed(A, ratio * known)))
+            d = ratio * (known + _apply(A, db))
+            changes = [pair.change(aim, d) for pair, aim in zip(pairs, aims, strict=True)]
+            share = min(pair.reach(change) for pair, change in zip(pairs, changes, strict=True))
+            if not is_last:
+                share = min(share, 1.0)
+                after = sum(pair.total(change, share) for pair, change in zip(pairs, changes, strict=True))
+                aim = total / count * max((after / total) ** 3, 1e-4)
+                aims = [aim - change[0] * change[1] for change in changes]
+        # x keeps a fifth: durations are infinite at 0.
+        share = min(1.0, 0.995 * share, 0.8 * _reach(_inner(elements, b), _inner_change(elements, db)))
+        b = b + share * db
+        for pair, change in zip(pairs, changes, strict=True):
+            pair.move(change, share)
         duration, gradient, curvature = _duration(elements, b)
-    if DEBUG:
-        print()
-    return InnerSolution(b, force, total / duration, excess, iteration)
+        stuck = stuck + 1 if share < STUCK else 0
+    return InnerSolution(b, pairs[0].force, total / duration, np.maximum(_apply(A, b) - h, 0.0), steps)
 
-DEBUG = False
+
+def _start(room: Array, duration: float, multipliers: Array | None, price: float) -> list[_Pair]:
+    """Slacks and multipliers to start with, and what exceeds the rows with what is left of its price."""
+    nearness = 1.0 if multipliers is None else 1e-2
+    slack = np.maximum(room, 0.1 * nearness)
+    force = nearness * duration / room.size / slack
+    if multipliers is not None:
+        force = np.maximum(force, multipliers)
+    if price == np.inf:
+        return [_Pair(slack, force, 1.0)]
+    force = np.minimum(force, 0.5 * price * duration)
+    beyond = np.maximum(slack - room, 1e-3)
+    return [_Pair(slack, force, 1.0), _Pair(beyond, price * duration - force, -1.0)]
+
 
 def _inner(elements: SpeedElements, b: Array) -> Array:
     """x at the places of the quadrature."""
-    inside: Array = np.einsum("kgn,kn->gn", elements.inner[:3], windows(b)) + elements.inner[3]
-    return inside
+    return _inner_change(elements, b) + elements.inner[3]
+
+
+def _inner_change(elements: SpeedElements, db: Array) -> Array:
+    """How x at the places of the quadrature changes with b."""
+    change: Array = np.einsum("kgn,kn->gn", elements.inner[:3], windows(db))
+    return change
 
 
 def _duration(elements: SpeedElements, b: Array) -> tuple[float, Array, Array]:
@@ -117,29 +167,41 @@ def _duration(elements: SpeedElements, b: Array) -> tuple[float, Array, Array]:
     return float(parts.sum()), -0.5 * parts / x, 0.75 * parts / x**2
 
 
+def _pulled(elements: SpeedElements, gradient: Array) -> Array:
+    """A derivative by x at the places of the quadrature as one by b."""
+    return spread(np.einsum("kgn,gn->kn", elements.inner[:3], gradient))
+
+
+def _masked(elements: SpeedElements, values: Array) -> Array:
+    """0 where b is given."""
+    return np.where(elements.fixed, 0.0, values)
+
+
 def _apply(A: Array, b: Array) -> Array:
-    """The rows' linear part."""
+    """The rows' linear part at b."""
     around = windows(b)
-    return A[0] * around[0] + A[1] * around[1] + A[2] * around[2]  # type: ignore[no-any-return]
+    value: Array = A[0] * around[0] + A[1] * around[1] + A[2] * around[2]
+    return value
 
 
 def _transposed(A: Array, values: Array) -> Array:
-    """What `_apply` is the transpose of."""
+    """The transpose of `_apply`."""
     return spread(np.einsum("krn,rn->kn", A, values))
 
 
-def _matrix(A: Array, ratio: Array, C: Array, curvature: Array, free: NDArray[np.bool_]) -> BandSolver:
-    """Second derivatives of duration and barrier."""
+def _matrix(elements: SpeedElements, A: Array, ratio: Array, curvature: Array) -> BandSolver:
+    """Second derivatives of the duration and of the barrier by b."""
+    C = elements.inner[:3]
     local = {}
     for k in range(3):
         weighted, bent = A[k] * ratio, C[k] * curvature
         for j in range(k, 3):
-            local[k, j] = np.einsum("rn,rn->n", weighted, A[j]) + np.einsum("rn,rn->n", bent, C[j])
-    main = spread(np.stack([local[0, 0], local[1, 1], local[2, 2]]))
+            local[k, j] = np.einsum("rn,rn->n", weighted, A[j]) + np.einsum("gn,gn->n", bent, C[j])
+    main = spread(np.stack([local[k, k] for k in range(3)]))
     first = local[0, 1][1:] + local[1, 2][:-1]
-    return BandSolver(np.where(free, main, 1.0), first, local[0, 2][1:-1])
+    return BandSolver(np.where(elements.fixed, 1.0, main), first, local[0, 2][1:-1])
 
 
 def _reach(values: Array, change: Array) -> float:
-    """The largest multiple of a change that leaves all values at least 0."""
+    """The largest multiple of a change that leaves all values at least 0; large where none is near."""
     return 1.0 / max(float((-change / values).max()), 1e-3)

@@ -1,4 +1,10 @@
-"""A speed profile along a path within limits of jerk."""
+"""The fastest speed profile along a path within limits of jerk: the second stage of the shortest time.
+
+With x = (ds/dt)^2 and u = d2s/dt2, joints accelerate by q' u + q'' x and have the jerk
+q''' x^(3/2) + (3 q'' u + q' du/ds) sqrt(x). In each interval of the grid the path jerk is constant. Limits are
+made linear around an iterate, such that none of jerk is exceeded (J / sqrt(x) is convex, its tangent below it);
+the convex problem that this leaves is solved by an interior point method, and its solution is the next iterate.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +12,42 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from forearm.errors import InputError
 from forearm.progress import Progress
-from forearm.trajectories.shortest_time.interior_point import shortest
-from forearm.trajectories.shortest_time.speed_elements import GivenNode, speed_elements, speed_shape, windows
-from forearm.trajectories.shortest_time.speed_rows import HalfPlanes, PathLimits, speed_rows
+from forearm.trajectories.shortest_time.interior_point import InnerSolution, shortest
+from forearm.trajectories.shortest_time.smooth_input import Boundary, ProfileProblem, profile_problem
+from forearm.trajectories.shortest_time.speed_elements import (
+    SpeedElements,
+    speed_elements,
+    speed_shape,
+    values_at,
+    windows,
+)
+from forearm.trajectories.shortest_time.speed_rows import HalfPlanes, row_name, speed_rows
 
 Array = NDArray[np.float64]
-Boundary = tuple[tuple[float, float | None], tuple[float, float | None]]
 MAX_ITERATIONS = 12
+GAP = 1e-5  # relative, of the duration
+SETTLED = 1e-5  # relative change of the duration from one iteration to the next
+EXACT = 1e-5  # what limits may be exceeded by, of their size, in the iterate that is returned
+ALLOWED = 1e-3  # the same where iterations did not settle; beyond it there is no profile
 
 
 @dataclass(frozen=True, eq=False)
 class SmoothProfile:
-    """A motion along a path in N intervals."""
+    """A motion along a path in N intervals; s, ds/dt and d2s/dt2 are continuous.
+
+    Attributes:
+        x: squares of the path speed at the nodes, (N + 1,).
+        u: path accelerations at the nodes, (N + 1,); 0 at stops.
+        times: when the nodes are passed, (N + 1,), s.
+        coefficients: s = sum of coefficients[i, k] (t - times[i])^k in interval i, (N, 6).
+        iterations: how many convex problems were solved.
+        gap: the duality gap of the last one over the duration.
+        excess: by how much a limit is exceeded at the nodes at most, of its size.
+    """
 
     x: Array
     u: Array
@@ -28,79 +55,127 @@ class SmoothProfile:
     coefficients: Array
     iterations: int
     gap: float
+    excess: float
+
+    @property
+    def duration(self) -> float:
+        """In s."""
+        return float(self.times[-1])
+
+    def at(self, t: ArrayLike) -> tuple[Array, Array, Array, Array]:
+        """s, ds/dt, d2s/dt2 and d3s/dt3 at times (m,), (m,) each; where the last jumps, what comes after."""
+        when = np.asarray(t, float)
+        i = np.clip(np.searchsorted(self.times, when, side="right") - 1, 0, len(self.coefficients) - 1)
+        c, r = self.coefficients[i].T, when - self.times[i]
+        s, v, a, j = (sum(_falling(k, d) * c[k] * r ** (k - d) for k in range(d, 6)) for d in range(4))
+        return s, v, a, j
 
 
 def smooth_profile(
-    s: Array,
-    ends1: Array,
-    ends2: Array,
-    ends3: Array,
-    jerk: Array,
+    s: ArrayLike,
+    ends1: ArrayLike,
+    ends2: ArrayLike,
+    ends3: ArrayLike,
+    jerk: ArrayLike,
     path_jerk: float,
-    top: Array,
+    top: ArrayLike,
     rows: HalfPlanes,
-    start: Array,
-    boundary: Boundary,
+    start: ArrayLike,
+    boundary: Boundary = ((0.0, 0.0), (0.0, 0.0)),
     stops: Sequence[int] = (),
     report: Progress | None = None,
 ) -> SmoothProfile:
-    N = len(s) - 1
-    lengths = np.diff(s)
-    first, second, third = (np.ascontiguousarray(e.transpose(1, 2, 0)) for e in (ends1, ends2, ends3))
-    limit = np.broadcast_to(jerk, ends1.shape).transpose(1, 2, 0)
-    limits = PathLimits(first, second, third, limit, path_jerk, top, rows)
-    nodes = {0: GivenNode(boundary[0][0], None, boundary[0][1]), N: GivenNode(boundary[1][0], boundary[1][1], None)}
-    nodes |= {k: GivenNode(0.0, 0.0, 0.0) for k in stops}
-    x, u = _reference(s, limits, start, nodes)
-    multipliers = None
-    before = np.inf
-    for iteration in range(1, MAX_ITERATIONS + 1):
-        shape = speed_shape(lengths, x, u)
-        elements = speed_elements(lengths, shape, nodes)
-        b = 0.5 * (x[:, 0] + 2 * lengths * (1 - shape.theta) * u[:, 0] + x[:, 1] - 2 * lengths * shape.theta * u[:, 1])
-        b = np.where(elements.fixed, 0.0, b)
-        made = speed_rows(limits, shape, elements, x, u)
-        found = shortest(elements, made, b, multipliers, 1e-5 )
-        around = windows(found.b)
-        x = (np.einsum("ken,kn->en", elements.x[:3], around) + elements.x[3]).T
-        u = (np.einsum("ken,kn->en", elements.u[:3], around) + elements.u[3]).T
-        x = np.maximum(x, 0)
-        multipliers = found.multipliers
-        shape = speed_shape(lengths, x, u)
-        duration = shape.times.sum()
-        if report is not None:
-            report(iteration, MAX_ITERATIONS, f"{duration:.6g} s inner {found.iterations} excess {found.excess:.1e}")
-        if abs(before - duration) < 1e-5 * duration:
+    """The fastest speed profile within limits of jerk and others.
+
+    Intervals next to rest take much of the time; `rest_grid` makes them short enough.
+
+    Args:
+        s: nodes along the path, increasing, (N + 1,); at least three intervals between nodes of given speed.
+        ends1, ends2, ends3: q', q'', q''' at the left and right end of each interval, (N, 2, n).
+        jerk: limits of the joints' jerks, (n,) or (N, 2, n); inf: none.
+        path_jerk: limit of d3s/dt3; inf: none.
+        top: largest x at the nodes, (N + 1,); inf: none.
+        rows: called with x at the nodes (N + 1,) and u at the ends of the intervals (N, 2), gives
+            half-planes gu u + gx x <= h, (N, 2, R) each, that are exact there; asked again in every iteration.
+        start: x of the first stage, (N + 1,).
+        boundary: x and u at the start and at the end; u None: free. At rest without a limit of jerk it is
+            free too, since acceleration may jump there.
+        stops: inner nodes at rest.
+        report: told about each iteration.
+    """
+    problem = profile_problem(s, ends1, ends2, ends3, jerk, path_jerk, top, rows, start, boundary, stops)
+    x, u = problem.x, problem.u
+    found: InnerSolution | None = None
+    duration = np.inf
+    is_settled = False
+    for iteration in range(MAX_ITERATIONS + 1):
+        shape = speed_shape(problem.lengths, x, u)
+        elements = speed_elements(problem.lengths, shape, problem.nodes)
+        made = speed_rows(problem.limits, shape, elements, x, u)
+        b = _meeting(problem.lengths, shape.theta, x, u, elements)
+        excess = np.maximum(made[3] + np.einsum("krn,kn->rn", made[:3], windows(b)), 0.0)
+        if (is_settled and excess.max() <= EXACT) or iteration == MAX_ITERATIONS:
             break
-        before = duration
-    times = np.append(0.0, np.cumsum(shape.times))
+        found = shortest(elements, made, b, None if found is None else found.multipliers, GAP)
+        x = np.maximum(values_at(elements.x, found.b), 0.0).T
+        u = values_at(elements.u, found.b).T
+        before, duration = duration, float(speed_shape(problem.lengths, x, u).times.sum())
+        is_settled = abs(before - duration) <= SETTLED * duration
+        if report is not None:
+            report(iteration + 1, MAX_ITERATIONS, f"{duration:.6g} s")
+    assert found is not None
+    if excess.max() > ALLOWED:
+        _refuse(problem, excess)
+    times = shape.times
     return SmoothProfile(
-        np.append(x[:, 0], x[-1, 1]), np.append(u[:, 0], u[-1, 1]), times,
-        _coefficients(s[:-1], lengths, shape.times, np.sqrt(x), u), iteration, found.gap
+        x=np.append(x[:, 0], x[-1, 1]),
+        u=_at_nodes(u, problem),
+        times=np.append(0.0, np.cumsum(times)),
+        coefficients=_coefficients(problem.s[:-1], problem.lengths, times, np.sqrt(x), u),
+        iterations=iteration,
+        gap=found.gap,
+        excess=float(excess.max()),
     )
 
 
-def _reference(s: Array, limits: PathLimits, start: Array, nodes: dict[int, GivenNode]) -> tuple[Array, Array]:
-    """A first guess."""
-    with np.errstate(divide="ignore"):
-        j = np.minimum(limits.path_jerk, (limits.jerk / np.abs(limits.ends1)).min(axis=(0, 1)))
-    x = np.minimum(start, limits.top)
-    node_jerk = np.append(j[0], np.append(np.minimum(j[1:], j[:-1]), j[-1]))
-    for k, node in nodes.items():
-        if node.x == 0:
-            x = np.minimum(x, 6 ** (4 / 3) / 4 * (node_jerk * (s - s[k]) ** 2) ** (2 / 3) if True else x)
-        x[k] = node.x
-    x = np.where(x > 0, x, 0)
-    u = np.gradient(x, s) / 2
-    for k, node in nodes.items():
-        u[k] = 0
-    return np.stack([x[:-1], x[1:]], axis=1), np.stack([u[:-1], u[1:]], axis=1)
+def _meeting(lengths: Array, theta: Array, x: Array, u: Array, elements: SpeedElements) -> Array:
+    """b of an iterate: where the tangents of x at both ends meet; 0 where it is given."""
+    left = x[:, 0] + 2 * lengths * (1 - theta) * u[:, 0]
+    right = x[:, 1] - 2 * lengths * theta * u[:, 1]
+    b = np.maximum(0.5 * (left + right), 1e-2 * x.max(axis=1))
+    return np.where(elements.fixed, 0.0, b)
+
+
+def _at_nodes(u: Array, problem: ProfileProblem) -> Array:
+    """Accelerations (N, 2) as (N + 1,)."""
+    nodes = np.append(u[:, 0], u[-1, 1])
+    nodes[[k for k in problem.nodes if 0 < k < len(u)]] = 0.0
+    return nodes
+
+
+def _refuse(problem: ProfileProblem, excess: Array) -> None:
+    """Raise the error that says which limit cannot be held, and where."""
+    row, i = np.unravel_index(int(excess.argmax()), excess.shape)
+    place = f"between s = {problem.s[i]:.6g} and {problem.s[i + 1]:.6g}"
+    name = row_name(problem.limits, int(row))
+    raise InputError(
+        f"smooth_profile: no speed profile holds all limits; {name} would be exceeded by "
+        f"{100 * excess[row, i]:.3g} % {place}; lower the speed at the boundary or raise that limit."
+    )
 
 
 def _coefficients(s: Array, D: Array, T: Array, v: Array, u: Array) -> Array:
-    """Quintics."""
-    v0, v1, u0, u1 = v[:, 0], v[:, 1], u[:, 0], u[:, 1]
+    """Polynomials of degree 5 in time, (N, 6), with given speeds and accelerations (N, 2) at both ends.
+
+    T is such that the last coefficient is about 0; next to rest that of degree 4 is, too.
+    """
+    (v0, v1), (u0, u1) = v.T, u.T
     c3 = (20 * D - (8 * v1 + 12 * v0) * T - (3 * u0 - u1) * T**2) / (2 * T**3)
     c4 = (-30 * D + (14 * v1 + 16 * v0) * T + (3 * u0 - 2 * u1) * T**2) / (2 * T**4)
     c5 = (12 * D - 6 * (v0 + v1) * T + (u1 - u0) * T**2) / (2 * T**5)
     return np.stack([s, v0, u0 / 2, c3, c4, c5], axis=1)
+
+
+def _falling(k: int, d: int) -> int:
+    """k (k - 1) ... of d factors."""
+    return int(np.prod(np.arange(k - d + 1, k + 1)))

@@ -137,6 +137,12 @@ def _quadrature(shape: SpeedShape, x: Array, u: Array) -> tuple[Array, Array, Ar
     return np.stack(inner, axis=1), np.stack(weights), np.stack(expected)
 
 
+def values_at(functions: Array, b: Array) -> Array:
+    """Affine functions (4, K, N) at b, (K, N)."""
+    values: Array = np.einsum("ken,kn->en", functions[:3], windows(b)) + functions[3]
+    return values
+
+
 def windows(b: Array) -> Array:
     """b of the interval before, of the interval and of the one after, (3, N); 0 beyond the ends."""
     around = np.zeros((3, len(b)))

@@ -46,13 +46,23 @@ def speed_rows(limits: PathLimits, shape: SpeedShape, elements: SpeedElements, x
         shape, elements: what the iterate gives.
         x, u: the iterate at the ends of the intervals, (N, 2).
     """
-    ends = [_half_planes(limits.rows, elements, x, u), _node_bounds(limits.top, elements, x)]
-    ends.append(_inner_bounds(limits.top, shape, elements.fixed))
-    if np.isfinite(limits.jerk).any():
-        ends.append(_joint_jerks(limits, shape, elements))
+    made = [_node_bounds(limits.top, elements, x), _inner_bounds(limits.top, shape, elements.fixed)]
     if np.isfinite(limits.path_jerk):
-        ends.append(_path_jerk(limits.path_jerk, shape, elements))
-    return np.concatenate(ends, axis=1)
+        made.append(_path_jerk(limits.path_jerk, shape, elements))
+    if np.isfinite(limits.jerk).any():
+        made.append(_joint_jerks(limits, shape, elements))
+    made.append(_half_planes(limits.rows, elements, x, u))
+    return np.concatenate(made, axis=1)
+
+
+def row_name(limits: PathLimits, row: int) -> str:
+    """What a row of `speed_rows` limits, in words."""
+    names = ["the speed", "a speed of at least 0", "the speed"]
+    if np.isfinite(limits.path_jerk):
+        names += ["the path jerk"] * 2
+    if np.isfinite(limits.jerk).any():
+        names += [f"the jerk of joint {k + 1}" for k in range(limits.jerk.shape[1])] * 4
+    return names[row] if row < len(names) else "a limit given by rows"
 
 
 def _half_planes(rows: HalfPlanes, elements: SpeedElements, x: Array, u: Array) -> Array:

@@ -111,14 +111,14 @@ def smooth_profile(
     for iteration in range(MAX_ITERATIONS + 1):
         shape = speed_shape(problem.lengths, x, u)
         elements = speed_elements(problem.lengths, shape, problem.nodes)
-        made = speed_rows(problem.limits, shape, elements, x, u)
+        made = speed_rows(problem.limits, problem.lengths, shape, elements, x, u)
         b = _meeting(problem.lengths, shape.theta, x, u, elements)
         excess = np.maximum(made[3] + np.einsum("krn,kn->rn", made[:3], windows(b)), 0.0)
         if (is_settled and excess.max() <= EXACT) or iteration == MAX_ITERATIONS:
             break
         found = shortest(elements, made, b, None if found is None else found.multipliers, GAP)
-        x = np.maximum(values_at(elements.x, found.b), 0.0).T
-        u = values_at(elements.u, found.b).T
+        x = np.maximum(values_at(elements.x, found.b)[::2], 0.0).T
+        u = values_at(elements.u, found.b)[::2].T
         before, duration = duration, float(speed_shape(problem.lengths, x, u).times.sum())
         is_settled = abs(before - duration) <= SETTLED * duration
         if report is not None:

@@ -37,55 +37,69 @@ class GivenNode:
 @dataclass(frozen=True, eq=False)
 class SpeedShape:
     """The shape of a motion in N intervals: at the share r of its time the path speed is
-    v0 (1 - r)^2 + 2 middle r (1 - r) + v1 r^2.
+    v0 (1 - r)^2 + 2 v r (1 - r) + v1 r^2.
 
     Attributes:
-        x: squares of the path speed at both ends of each interval, (N, 2).
-        middle: (N,).
+        v0, v, v1: path speeds, (N,).
         times: durations of the intervals (N,), s.
         theta: (N,).
     """
 
-    x: Array
-    middle: Array
+    v0: Array
+    v: Array
+    v1: Array
     times: Array
     theta: Array
 
+    def speed(self, r: float) -> Array:
+        """The path speed at a share of the time, (N,)."""
+        return self.v0 * (1 - r) ** 2 + 2 * self.v * r * (1 - r) + self.v1 * r**2
+
+    def way(self, r: float) -> Array:
+        """How far it has come in the interval, (N,)."""
+        k = 1 - r
+        three = self.v0 * (3 * k * k + 3 * k * r + r * r) + self.v * r * (3 * k + r) + self.v1 * r * r
+        return self.times * r * three / 3
+
+    def lag(self, r: float) -> Array:
+        """The integral over the share of time up to r of how far it has yet to come, (N,)."""
+        k = 1 - r
+        twelve = self.v0 * (6 * k * k + 8 * k * r + 3 * r * r) + self.v * r * (4 * k + 2 * r) + self.v1 * r * r
+        return r * self.way(r) - self.times * r * r * twelve / 12
+
 
 def speed_shape(lengths: Array, x: Array, u: Array) -> SpeedShape:
-    """The motion of a constant path jerk between given speeds, nearest to the accelerations at the ends.
+    """The motion of constant path jerk between given speeds, nearest to the accelerations at the ends.
+
+    Its duration makes the motion of degree 5 with these speeds and accelerations one of degree 4, and of degree
+    3 where they are those of a constant jerk.
 
     Args:
         lengths: of the intervals, (N,).
         x, u: at the ends of each, (N, 2).
     """
-    v = np.sqrt(x)
-    total = v.sum(axis=1)
-    root = np.sqrt(np.maximum(9 * total**2 - 12 * lengths * (u[:, 1] - u[:, 0]), 0.0))
-    middle = np.maximum((root - total) / 4, 0.0)
-    times = 3 * lengths / (total + middle)
-    theta = (v[:, 0] + 2 * middle + 3 * v[:, 1]) / (4 * (total + middle))
-    return SpeedShape(x, middle, times, theta)
+    v0, v1 = np.sqrt(x).T
+    both = v0 + v1
+    root = np.sqrt(np.maximum(9 * both**2 - 12 * lengths * (u[:, 1] - u[:, 0]), 0.0))
+    v = np.maximum((root - both) / 4, 0.0)
+    total = both + v
+    return SpeedShape(v0, v, v1, 3 * lengths / total, (v0 + 2 * v + 3 * v1) / (4 * total))
 
 
 @dataclass(frozen=True, eq=False)
 class SpeedElements:
-    """x and u at both ends of each interval, and x at places within, as affine functions of b.
-
-    Each is (4, N): coefficients of b of the interval before, of the interval, of the one after, and a
-    constant.
+    """x and u in each interval as affine functions of b: coefficients of b of the interval before, of the
+    interval, of the one after, and a constant.
 
     Attributes:
-        fixed: which b are given, (N,).
-        given: b where it is given, else 0.
-        x, u: at the left and right end, (4, 2, N).
-        inner: x at the places of the quadrature, (4, G, N).
+        fixed: which b are given, (N,); they are in the constants.
+        x, u: at the left end, in the middle of the time and at the right end, (4, 3, N).
+        inner: x at the places of a quadrature, (4, G, N).
         weights: the duration is the sum of weights / sqrt(inner), (G, N).
         expected: `inner` of the motion that gave the shape, (G, N).
     """
 
     fixed: NDArray[np.bool_]
-    given: Array
     x: Array
     u: Array
     inner: Array
@@ -95,6 +109,22 @@ class SpeedElements:
 
 def speed_elements(lengths: Array, shape: SpeedShape, nodes: dict[int, GivenNode]) -> SpeedElements:
     """The functions that a shape gives."""
+    x, u, fixed = _ends(lengths, shape, nodes)
+    speeds = np.stack([shape.speed(r) for r, _ in GAUSS])
+    return SpeedElements(
+        fixed,
+        np.stack([x[:, 0], _x_within(shape, x, u, 0.5), x[:, 1]], axis=1),
+        np.stack([u[:, 0], 0.5 * (u[:, 0] + u[:, 1]), u[:, 1]], axis=1),
+        np.stack([_x_within(shape, x, u, r) for r, _ in GAUSS], axis=1),
+        speeds * np.outer([weight for _, weight in GAUSS], shape.times),
+        speeds**2,
+    )
+
+
+def _ends(
+    lengths: Array, shape: SpeedShape, nodes: dict[int, GivenNode]
+) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """x and u at the ends of the intervals, (4, 2, N), and which b are given."""
     N = len(lengths)
     left, right = 2 * lengths * (1 - shape.theta), 2 * lengths * shape.theta
     x, u = np.zeros((4, 2, N)), np.zeros((4, 2, N))
@@ -113,28 +143,17 @@ def speed_elements(lengths: Array, shape: SpeedShape, nodes: dict[int, GivenNode
             u[:, 1, k - 1] = (0, -1 / right[k - 1], 0, node.x / right[k - 1])
             if node.before is not None:
                 fixed[k - 1], given[k - 1] = True, node.x - right[k - 1] * node.before
-    around = windows(given), windows(np.where(fixed, 0.0, 1.0))
+    values, is_free = windows(given), windows(np.where(fixed, 0.0, 1.0))
     for array in (x, u):
-        array[3] += np.einsum("ken,kn->en", array[:3], around[0])
-        array[:3] *= around[1][:, None]
-    inner, weights, expected = _quadrature(shape, x, u)
-    return SpeedElements(fixed, given, x, u, inner, weights, expected)
+        array[3] += np.einsum("ken,kn->en", array[:3], values)
+        array[:3] *= is_free[:, None]
+    return x, u, fixed
 
 
-def _quadrature(shape: SpeedShape, x: Array, u: Array) -> tuple[Array, Array, Array]:
-    """x at the places of a quadrature over the time that the shape takes, and what belongs to it."""
-    v0, v1 = np.sqrt(shape.x).T
-    m, T = shape.middle, shape.times
-    inner, weights, expected = [], [], []
-    for r, weight in GAUSS:
-        k = 1 - r
-        speed = v0 * k * k + 2 * m * r * k + v1 * r * r
-        s = T * r * (v0 * (3 * k * k + 3 * k * r + r * r) + m * r * (3 * k + r) + v1 * r * r) / 3
-        mean = T * r * r * (v0 * (6 * k * k + 8 * k * r + 3 * r * r) + m * r * (4 * k + 2 * r) + v1 * r * r)
-        inner.append(x[:, 0] + 2 * s * u[:, 0] + 2 * (r * s - mean / 12) * (u[:, 1] - u[:, 0]))
-        weights.append(weight * T * speed)
-        expected.append(speed**2)
-    return np.stack(inner, axis=1), np.stack(weights), np.stack(expected)
+def _x_within(shape: SpeedShape, x: Array, u: Array, r: float) -> Array:
+    """x at a share of the time of each interval, (4, N)."""
+    within: Array = x[:, 0] + 2 * shape.way(r) * u[:, 0] + 2 * shape.lag(r) * (u[:, 1] - u[:, 0])
+    return within
 
 
 def values_at(functions: Array, b: Array) -> Array:

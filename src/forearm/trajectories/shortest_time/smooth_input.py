@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import InputError, shorten
+from forearm.trajectories.shortest_time.path_limits import HalfPlanes, PathLimits
 from forearm.trajectories.shortest_time.speed_elements import GivenNode
-from forearm.trajectories.shortest_time.speed_rows import HalfPlanes, PathLimits
 from forearm.values import as_finite, as_floats, as_shape, check_number, check_whole
 
 Array = NDArray[np.float64]
@@ -26,14 +27,12 @@ class ProfileProblem:
 
     Attributes:
         s: nodes, (N + 1,).
-        lengths: of the intervals, (N,).
         limits: along them.
         nodes: those whose speed is given.
         x, u: the first guess at both ends of each interval, (N, 2).
     """
 
     s: Array
-    lengths: Array
     limits: PathLimits
     nodes: dict[int, GivenNode]
     x: Array
@@ -70,7 +69,8 @@ def profile_problem(
     ]
     joint_jerk = _positive(jerk, (N, 2, n), "jerk").transpose(1, 2, 0)
     ceiling = _positive(top, (N + 1,), "top", is_zero_allowed=True)
-    limits = PathLimits(*ends, joint_jerk, float(_positive(path_jerk, (), "path_jerk")), ceiling, rows)
+    along = float(_positive(path_jerk, (), "path_jerk"))
+    limits = PathLimits(*ends, np.diff(places), joint_jerk, along, ceiling, rows)
     nodes = _given_nodes(N, boundary, stops, _largest_path_jerks(limits))
     guess = as_shape(start, (N + 1,), f"{WHERE}, start")
     if np.isnan(guess).any() or (guess < 0).any() or not guess.max() > 0:
@@ -79,7 +79,7 @@ def profile_problem(
         if node.x > ceiling[k] * (1 + 1e-9):
             raise InputError(f"{WHERE}: x is {node.x:g} at node {k}, expected at most top, {ceiling[k]:g}.")
     x, u = _first_guess(places, limits, guess, nodes)
-    return ProfileProblem(places, np.diff(places), limits, nodes, x, u)
+    return ProfileProblem(places, limits, nodes, x, u)
 
 
 def _positive(value: ArrayLike, shape: tuple[int, ...], name: str, is_zero_allowed: bool = False) -> Array:
@@ -113,11 +113,12 @@ def _given_nodes(N: int, boundary: Boundary, stops: Sequence[int], jerks: Array)
         still = None if np.isinf(jerks[k]) else 0.0
         made[k] = GivenNode(0.0, still, still)
     order = sorted(made)
-    near = [(a, b) for a, b in zip(order, order[1:], strict=False) if b - a < APART]
+    near = [(a, b) for a, b in pairwise(order) if b - a < APART]
     if near:
+        a, b = near[0]
         raise InputError(
-            f"{WHERE}: expected at least {APART} intervals between nodes of given speed, got {near[0][1] - near[0][0]} "
-            f"between nodes {near[0][0]} and {near[0][1]}; add nodes there."
+            f"{WHERE}: expected at least {APART} intervals between nodes of given speed, got {b - a} between nodes "
+            f"{a} and {b}; add nodes there."
         )
     return made
 
@@ -145,6 +146,5 @@ def _first_guess(
     for k, node in nodes.items():
         x[k] = node.x
     u = np.gradient(x, s) / 2
-    for k, node in nodes.items():
-        u[k] = 0.0
+    u[list(nodes)] = 0.0
     return np.stack([x[:-1], x[1:]], axis=1), np.stack([u[:-1], u[1:]], axis=1)

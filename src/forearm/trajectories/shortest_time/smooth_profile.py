@@ -9,7 +9,7 @@ the convex problem that this leaves is solved by an interior point method, and i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,19 +17,24 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.errors import InputError
 from forearm.progress import Progress
 from forearm.trajectories.shortest_time.interior_point import InnerSolution, shortest
+from forearm.trajectories.shortest_time.path_limits import HalfPlanes, PathLimits
 from forearm.trajectories.shortest_time.smooth_input import Boundary, ProfileProblem, profile_problem
 from forearm.trajectories.shortest_time.speed_elements import (
     SpeedElements,
+    SpeedShape,
     speed_elements,
     speed_shape,
     values_at,
     windows,
 )
-from forearm.trajectories.shortest_time.speed_rows import HalfPlanes, row_name, speed_rows
+from forearm.trajectories.shortest_time.speed_rows import row_name, speed_rows
 
 Array = NDArray[np.float64]
 MAX_ITERATIONS = 12
 GAP = 1e-5  # relative, of the duration
+ROUGH = 1e-3  # the same in the first iteration
+FAR = 50.0  # limits exceeded so many times: the first guess is too far from them to start from
+WITHIN = 2e-4  # what jerks may exceed their limits by between the ends of an interval
 SETTLED = 1e-5  # relative change of the duration from one iteration to the next
 EXACT = 1e-5  # what limits may be exceeded by, of their size, in the iterate that is returned
 ALLOWED = 1e-3  # the same where iterations did not settle; beyond it there is no profile
@@ -45,7 +50,8 @@ class SmoothProfile:
         times: when the nodes are passed, (N + 1,), s.
         coefficients: s = sum of coefficients[i, k] (t - times[i])^k in interval i, (N, 6).
         iterations: how many convex problems were solved.
-        gap: the duality gap of the last one over the duration.
+        gap: the larger of the duality gap of the last one and of the last change of the duration, both over
+            the duration.
         excess: by how much a limit is exceeded at the nodes at most, of its size.
     """
 
@@ -104,23 +110,31 @@ def smooth_profile(
         report: told about each iteration.
     """
     problem = profile_problem(s, ends1, ends2, ends3, jerk, path_jerk, top, rows, start, boundary, stops)
+    limits, lengths = problem.limits, problem.limits.lengths
     x, u = problem.x, problem.u
     found: InnerSolution | None = None
-    duration = np.inf
-    is_settled = False
+    before = duration = np.inf
     for iteration in range(MAX_ITERATIONS + 1):
-        shape = speed_shape(problem.lengths, x, u)
-        elements = speed_elements(problem.lengths, shape, problem.nodes)
-        made = speed_rows(problem.limits, problem.lengths, shape, elements, x, u)
-        b = _meeting(problem.lengths, shape.theta, x, u, elements)
+        shape = speed_shape(lengths, x, u)
+        elements = speed_elements(lengths, shape, problem.nodes)
+        within = problem.limits.jerks_within(shape, u).max(initial=0.0) - 1
+        if abs(before - duration) <= SETTLED * duration and within > WITHIN:
+            limits = _tightened(limits, shape, u)
+        made = speed_rows(limits, shape, elements, x, u)
+        b = _meeting(lengths, shape.theta, x, u, elements)
         excess = np.maximum(made[3] + np.einsum("krn,kn->rn", made[:3], windows(b)), 0.0)
-        if (is_settled and excess.max() <= EXACT) or iteration == MAX_ITERATIONS:
+        is_settled = abs(before - duration) <= SETTLED * duration and excess.max() <= EXACT
+        if is_settled or iteration == MAX_ITERATIONS:
             break
-        found = shortest(elements, made, b, None if found is None else found.multipliers, GAP)
+        if found is None:
+            # Rows may be far from holding; close to rest they do.
+            lowered = b / max(1.0, float(excess.max()) / FAR)
+            found = shortest(elements, made, lowered, None, ROUGH)
+        else:
+            found = shortest(elements, made, b, found.multipliers, GAP)
         x = np.maximum(values_at(elements.x, found.b)[::2], 0.0).T
         u = values_at(elements.u, found.b)[::2].T
-        before, duration = duration, float(speed_shape(problem.lengths, x, u).times.sum())
-        is_settled = abs(before - duration) <= SETTLED * duration
+        before, duration = duration, float(speed_shape(lengths, x, u).times.sum())
         if report is not None:
             report(iteration + 1, MAX_ITERATIONS, f"{duration:.6g} s")
     assert found is not None
@@ -131,11 +145,16 @@ def smooth_profile(
         x=np.append(x[:, 0], x[-1, 1]),
         u=_at_nodes(u, problem),
         times=np.append(0.0, np.cumsum(times)),
-        coefficients=_coefficients(problem.s[:-1], problem.lengths, times, np.sqrt(x), u),
+        coefficients=_coefficients(problem.s[:-1], lengths, times, np.sqrt(x), u),
         iterations=iteration,
-        gap=found.gap,
-        excess=float(excess.max()),
+        gap=max(found.gap, abs(before / duration - 1)),
+        excess=max(float(excess.max()), float(within)),
     )
+
+
+def _tightened(limits: PathLimits, shape: SpeedShape, u: Array) -> PathLimits:
+    """Limits that are lower where jerks exceed them between the ends of an interval."""
+    return replace(limits, jerk=limits.jerk / np.maximum(limits.jerks_within(shape, u), 1.0))
 
 
 def _meeting(lengths: Array, theta: Array, x: Array, u: Array, elements: SpeedElements) -> Array:

@@ -64,7 +64,9 @@ class SpeedShape:
     def lag(self, r: float) -> Array:
         """The integral over the share of time up to r of how far it has yet to come, (N,)."""
         k = 1 - r
-        twelve = self.v0 * (6 * k * k + 8 * k * r + 3 * r * r) + self.v * r * (4 * k + 2 * r) + self.v1 * r * r
+        twelve = (
+            self.v0 * (6 * k * k + 8 * k * r + 3 * r * r) + self.v * r * (4 * k + 2 * r) + self.v1 * r * r
+        )
         return r * self.way(r) - self.times * r * r * twelve / 12
 
 

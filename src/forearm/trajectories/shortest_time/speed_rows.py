@@ -2,44 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from forearm.trajectories.shortest_time.path_limits import HalfPlanes, PathLimits, between
 from forearm.trajectories.shortest_time.speed_elements import SpeedElements, SpeedShape
 
 Array = NDArray[np.float64]
-HalfPlanes = Callable[[Array, Array], tuple[Array, Array, Array]]
 TINY = 1e-150
 FREE = np.array([0.0, 0.0, 0.0, -1.0])  # a row that always holds
 
 
-@dataclass(frozen=True, eq=False)
-class PathLimits:
-    """What bounds the motion along a path of N intervals.
-
-    Attributes:
-        ends1, ends2, ends3: q', q'', q''' at the ends of each interval, (3 arrays (2, n, N)).
-        jerk: of the joints, (2, n, N); inf: none.
-        path_jerk: d3s/dt3.
-        top: largest x at the nodes, (N + 1,).
-        rows: half-planes gu u + gx x <= h, (N, 2, R) each, of x at the nodes and u at the ends.
-    """
-
-    ends1: Array
-    ends2: Array
-    ends3: Array
-    jerk: Array
-    path_jerk: float
-    top: Array
-    rows: HalfPlanes
-
-
-def speed_rows(
-    limits: PathLimits, lengths: Array, shape: SpeedShape, elements: SpeedElements, x: Array, u: Array
-) -> Array:
+def speed_rows(limits: PathLimits, shape: SpeedShape, elements: SpeedElements, x: Array, u: Array) -> Array:
     """Rows (4, R, N): coefficients of b around each interval and a constant, whose sum must not exceed 0.
 
     Each is scaled so that the constant is about -1. Limits hold at both ends of an interval and in the middle
@@ -47,16 +21,15 @@ def speed_rows(
 
     Args:
         limits: the limits.
-        lengths: of the intervals, (N,).
         shape, elements: what the iterate gives.
         x, u: the iterate at the ends of the intervals, (N, 2).
     """
     made = [_node_bounds(limits.top, elements, x), _inner_bounds(limits.top, shape, elements.fixed)]
     if np.isfinite(limits.path_jerk):
         made.append(_path_jerk(limits.path_jerk, shape, elements))
-    share = shape.way(0.5) / lengths
+    share = shape.way(0.5) / limits.lengths
     if np.isfinite(limits.jerk).any():
-        made.append(_joint_jerks(limits, lengths, share, shape, elements))
+        made.append(_joint_jerks(limits, share, shape, elements))
     made.append(_half_planes(limits.rows, share, elements, x, u))
     return np.concatenate(made, axis=1)
 
@@ -77,9 +50,8 @@ def _half_planes(rows: HalfPlanes, share: Array, elements: SpeedElements, x: Arr
     scale = np.abs(gu * u.T[:, None]) + np.abs(gx * x.T[:, None]) + np.abs(h)
     bounded = np.isfinite(h) & (scale > 0)
     scale = np.where(bounded, 1 / np.where(bounded, scale, 1.0), 0.0)
-    gu, gx, h = (
-        _with_middle(a * scale, share) for a in (gu, gx, np.where(bounded, h, 0.0))
-    )
+    scaled = (gu * scale, gx * scale, np.where(bounded, h, 0.0) * scale)
+    gu, gx, h = (_with_middle(ends, between(ends, share)) for ends in scaled)
     bounded = np.stack([bounded[0], bounded.all(axis=0), bounded[1]])
     made = elements.u[:, :, None] * gu + elements.x[:, :, None] * gx
     made[3] -= h
@@ -87,18 +59,9 @@ def _half_planes(rows: HalfPlanes, share: Array, elements: SpeedElements, x: Arr
     return made.reshape(4, -1, made.shape[-1])
 
 
-def _with_middle(ends: Array, share: Array) -> Array:
-    """Values (2, ..., N) at the ends, with what is between them at a share of the way."""
-    return np.stack([ends[0], ends[0] + share * (ends[1] - ends[0]), ends[1]])
-
-
-def _hermite(ends: Array, slopes: Array, lengths: Array, share: Array) -> Array:
-    """The same by the cubic that has given slopes at the ends."""
-    made = _with_middle(ends, share)
-    k = 1 - share
-    chord = ends[1] - ends[0]
-    made[1] += share * k * (k * (lengths * slopes[0] - chord) - share * (lengths * slopes[1] - chord))
-    return made
+def _with_middle(ends: Array, middle: Array) -> Array:
+    """Values (2, ..., N) at the ends and those between them."""
+    return np.stack([ends[0], middle, ends[1]])
 
 
 def _node_bounds(top: Array, elements: SpeedElements, x: Array) -> Array:
@@ -122,9 +85,7 @@ def _inner_bounds(top: Array, shape: SpeedShape, fixed: NDArray[np.bool_]) -> Ar
     return made
 
 
-def _joint_jerks(
-    limits: PathLimits, lengths: Array, share: Array, shape: SpeedShape, elements: SpeedElements
-) -> Array:
+def _joint_jerks(limits: PathLimits, share: Array, shape: SpeedShape, elements: SpeedElements) -> Array:
     """Jerks of the joints, both signs: q''' x + 3 q'' u + q' w <= J / sqrt(x), where the tangent replaces what
     is on the right, and all is multiplied by the speed of the iterate.
     """
@@ -134,10 +95,9 @@ def _joint_jerks(
     for i in (0, 2):
         still = v[i] == 0
         room[:, i, still] = room[:, 1, still]
-    inverse = _with_middle(np.where(np.isfinite(limits.jerk), 1 / limits.jerk, 0.0), share)
-    q1 = _hermite(limits.ends1, limits.ends2, lengths, share)
-    q2 = _hermite(limits.ends2, limits.ends3, lengths, share)
-    q3 = _with_middle(limits.ends3, share)
+    inverse = _with_middle(limits.inverse_jerk, between(limits.inverse_jerk, share))
+    ends = (limits.ends1, limits.ends2, limits.ends3)
+    q1, q2, q3 = map(_with_middle, ends, limits.path_within(share))
     slope = (elements.u[:, 2] - elements.u[:, 0]) / shape.times
     value = (
         elements.x[:, :, None] * (q3 * inverse * v[:, None])

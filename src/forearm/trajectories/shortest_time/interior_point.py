@@ -1,7 +1,7 @@
 """The smallest duration under linear inequalities: a primal-dual interior point method with a banded matrix.
 
-Mehrotra's predictor and corrector, from a start that need not hold the inequalities. Where no b holds them all,
-each may be exceeded at a price, and what remains of that says where the limits contradict each other.
+Mehrotra's predictor and corrector, from a start that need not hold the inequalities. Where no b holds them
+all, each may be exceeded at a price, and what remains of that says where the limits contradict each other.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _search(
         has_arrived = max(total, residual) < tolerance * duration and np.abs(primal).max() < HELD
         if has_arrived or steps == MAX_STEPS or stuck == PATIENCE:
             break
-        ratio = 1 / sum(pair.value / pair.force for pair in pairs)
+        ratio = np.asarray(1 / sum(pair.value / pair.force for pair in pairs))
         solver = _matrix(elements, A, ratio, curvature)
 
         aims: list[Array | float] = [0.0] * len(pairs)
@@ -151,7 +151,8 @@ def _start(room: Array, duration: float, multipliers: Array | None, price: float
 
 def _inner(elements: SpeedElements, b: Array) -> Array:
     """x at the places of the quadrature."""
-    return _inner_change(elements, b) + elements.inner[3]
+    inner: Array = _inner_change(elements, b) + elements.inner[3]
+    return inner
 
 
 def _inner_change(elements: SpeedElements, db: Array) -> Array:

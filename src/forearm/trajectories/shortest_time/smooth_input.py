@@ -63,14 +63,14 @@ def profile_problem(
     if first.ndim != 3:
         raise InputError(f"{WHERE}, ends1: expected shape ({N}, 2, n), got {first.shape}.")
     n = first.shape[2]
-    ends = [
+    q1, q2, q3 = (
         np.ascontiguousarray(as_finite(value, (N, 2, n), f"{WHERE}, {name}").transpose(1, 2, 0))
         for name, value in (("ends1", first), ("ends2", ends2), ("ends3", ends3))
-    ]
+    )
     joint_jerk = _positive(jerk, (N, 2, n), "jerk").transpose(1, 2, 0)
     ceiling = _positive(top, (N + 1,), "top", is_zero_allowed=True)
     along = float(_positive(path_jerk, (), "path_jerk"))
-    limits = PathLimits(*ends, np.diff(places), joint_jerk, along, ceiling, rows)
+    limits = PathLimits(q1, q2, q3, np.diff(places), joint_jerk, along, ceiling, rows)
     nodes = _given_nodes(N, boundary, stops, _largest_path_jerks(limits))
     guess = as_shape(start, (N + 1,), f"{WHERE}, start")
     if np.isnan(guess).any() or (guess < 0).any() or not guess.max() > 0:
@@ -117,8 +117,8 @@ def _given_nodes(N: int, boundary: Boundary, stops: Sequence[int], jerks: Array)
     if near:
         a, b = near[0]
         raise InputError(
-            f"{WHERE}: expected at least {APART} intervals between nodes of given speed, got {b - a} between nodes "
-            f"{a} and {b}; add nodes there."
+            f"{WHERE}: expected at least {APART} intervals between nodes of given speed, got {b - a} between "
+            f"nodes {a} and {b}; add nodes there."
         )
     return made
 

@@ -1,15 +1,16 @@
 """The fastest speed profile along a path within limits of jerk: the second stage of the shortest time.
 
 With x = (ds/dt)^2 and u = d2s/dt2, joints accelerate by q' u + q'' x and have the jerk
-q''' x^(3/2) + (3 q'' u + q' du/ds) sqrt(x). In each interval of the grid the path jerk is constant. Limits are
-made linear around an iterate, such that none of jerk is exceeded (J / sqrt(x) is convex, its tangent below it);
-the convex problem that this leaves is solved by an interior point method, and its solution is the next iterate.
+q''' x^(3/2) + (3 q'' u + q' du/ds) sqrt(x). In each interval of the grid the path jerk is constant. Limits
+are made linear around an iterate, on the safe side for jerk: J / sqrt(x) is convex, its tangent below it. An
+interior point method solves the convex problem that this leaves; its solution is the next iterate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import perm
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,7 +26,6 @@ from forearm.trajectories.shortest_time.speed_elements import (
     speed_elements,
     speed_shape,
     values_at,
-    windows,
 )
 from forearm.trajectories.shortest_time.speed_rows import row_name, speed_rows
 
@@ -73,7 +73,11 @@ class SmoothProfile:
         when = np.asarray(t, float)
         i = np.clip(np.searchsorted(self.times, when, side="right") - 1, 0, len(self.coefficients) - 1)
         c, r = self.coefficients[i].T, when - self.times[i]
-        s, v, a, j = (sum(_falling(k, d) * c[k] * r ** (k - d) for k in range(d, 6)) for d in range(4))
+        values = np.zeros((4, *when.shape))
+        for d in range(4):
+            for k in range(5, d - 1, -1):
+                values[d] = values[d] * r + perm(k, d) * c[k]
+        s, v, a, j = values
         return s, v, a, j
 
 
@@ -102,7 +106,7 @@ def smooth_profile(
         path_jerk: limit of d3s/dt3; inf: none.
         top: largest x at the nodes, (N + 1,); inf: none.
         rows: called with x at the nodes (N + 1,) and u at the ends of the intervals (N, 2), gives
-            half-planes gu u + gx x <= h, (N, 2, R) each, that are exact there; asked again in every iteration.
+            half-planes gu u + gx x <= h, (N, 2, R) each, that are exact there; asked in every iteration.
         start: x of the first stage, (N + 1,).
         boundary: x and u at the start and at the end; u None: free. At rest without a limit of jerk it is
             free too, since acceleration may jump there.
@@ -116,15 +120,15 @@ def smooth_profile(
     before = duration = np.inf
     for iteration in range(MAX_ITERATIONS + 1):
         shape = speed_shape(lengths, x, u)
-        elements = speed_elements(lengths, shape, problem.nodes)
-        within = problem.limits.jerks_within(shape, u).max(initial=0.0) - 1
-        if abs(before - duration) <= SETTLED * duration and within > WITHIN:
+        within = float(problem.limits.jerks_within(shape, u).max(initial=0.0)) - 1
+        is_settled = abs(before - duration) <= SETTLED * duration
+        if is_settled and within > WITHIN:
             limits = _tightened(limits, shape, u)
+        elements = speed_elements(lengths, shape, problem.nodes)
         made = speed_rows(limits, shape, elements, x, u)
         b = _meeting(lengths, shape.theta, x, u, elements)
-        excess = np.maximum(made[3] + np.einsum("krn,kn->rn", made[:3], windows(b)), 0.0)
-        is_settled = abs(before - duration) <= SETTLED * duration and excess.max() <= EXACT
-        if is_settled or iteration == MAX_ITERATIONS:
+        excess = np.maximum(values_at(made, b), 0.0)
+        if (is_settled and excess.max() <= EXACT) or iteration == MAX_ITERATIONS:
             break
         if found is None:
             # Rows may be far from holding; close to rest they do.
@@ -137,18 +141,16 @@ def smooth_profile(
         before, duration = duration, float(speed_shape(lengths, x, u).times.sum())
         if report is not None:
             report(iteration + 1, MAX_ITERATIONS, f"{duration:.6g} s")
-    assert found is not None
     if excess.max() > ALLOWED:
         _refuse(problem, excess)
-    times = shape.times
     return SmoothProfile(
         x=np.append(x[:, 0], x[-1, 1]),
         u=_at_nodes(u, problem),
-        times=np.append(0.0, np.cumsum(times)),
-        coefficients=_coefficients(problem.s[:-1], lengths, times, np.sqrt(x), u),
+        times=np.append(0.0, np.cumsum(shape.times)),
+        coefficients=_coefficients(problem.s[:-1], lengths, shape.times, np.sqrt(x), u),
         iterations=iteration,
-        gap=max(found.gap, abs(before / duration - 1)),
-        excess=max(float(excess.max()), float(within)),
+        gap=max(0.0 if found is None else found.gap, abs(before / duration - 1)),
+        excess=max(float(excess.max()), within),
     )
 
 
@@ -193,8 +195,3 @@ def _coefficients(s: Array, D: Array, T: Array, v: Array, u: Array) -> Array:
     c4 = (-30 * D + (14 * v1 + 16 * v0) * T + (3 * u0 - 2 * u1) * T**2) / (2 * T**4)
     c5 = (12 * D - 6 * (v0 + v1) * T + (u1 - u0) * T**2) / (2 * T**5)
     return np.stack([s, v0, u0 / 2, c3, c4, c5], axis=1)
-
-
-def _falling(k: int, d: int) -> int:
-    """k (k - 1) ... of d factors."""
-    return int(np.prod(np.arange(k - d + 1, k + 1)))

@@ -5,7 +5,8 @@ shape of the motion: where in it which share of the time is over. With that shap
 gives
     x1 - x0 = 2 D ((1 - theta) u0 + theta u1), theta = 1 - (mean of s over time) / D,
 thus b = x0 + 2 D (1 - theta) u0 = x1 - 2 D theta u1 is the same from either end. The numbers b of all
-intervals determine x and u at all nodes: no equality is left. Next to rest theta = 3/4, in uniform motion 1/2.
+intervals determine x and u at all nodes: no equality is left. Next to rest theta is 3/4, in uniform motion
+1/2.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from forearm.errors import InputError
 
 Array = NDArray[np.float64]
 GAUSS = ((0.5 - np.sqrt(1 / 12), 0.5), (0.5 + np.sqrt(1 / 12), 0.5))  # places and weights, on [0, 1]
@@ -73,8 +76,8 @@ class SpeedShape:
 def speed_shape(lengths: Array, x: Array, u: Array) -> SpeedShape:
     """The motion of constant path jerk between given speeds, nearest to the accelerations at the ends.
 
-    Its duration makes the motion of degree 5 with these speeds and accelerations one of degree 4, and of degree
-    3 where they are those of a constant jerk.
+    Its duration makes the motion of degree 5 with these speeds and accelerations one of degree 4, and of
+    degree 3 where they are those of a constant jerk.
 
     Args:
         lengths: of the intervals, (N,).
@@ -139,17 +142,27 @@ def _ends(
         if k < N:
             x[:, 0, k], u[:, 0, k] = (0, 0, 0, node.x), (0, 1 / left[k], 0, -node.x / left[k])
             if node.after is not None:
-                fixed[k], given[k] = True, node.x + left[k] * node.after
+                fixed[k], given[k] = True, _tangent_end(node.x + left[k] * node.after, k)
         if k > 0:
             x[:, 1, k - 1] = (0, 0, 0, node.x)
             u[:, 1, k - 1] = (0, -1 / right[k - 1], 0, node.x / right[k - 1])
             if node.before is not None:
-                fixed[k - 1], given[k - 1] = True, node.x - right[k - 1] * node.before
+                fixed[k - 1], given[k - 1] = True, _tangent_end(node.x - right[k - 1] * node.before, k)
     values, is_free = windows(given), windows(np.where(fixed, 0.0, 1.0))
     for array in (x, u):
         array[3] += np.einsum("ken,kn->en", array[:3], values)
         array[:3] *= is_free[:, None]
     return x, u, fixed
+
+
+def _tangent_end(b: float, k: int) -> float:
+    """b of the interval next to a node with given x and u, or an error where x would become negative."""
+    if b < 0:
+        raise InputError(
+            f"smooth_profile: the given acceleration at node {k} leads to a speed below 0 within the interval "
+            "next to it; give a smaller one or a shorter interval."
+        )
+    return b
 
 
 def _x_within(shape: SpeedShape, x: Array, u: Array, r: float) -> Array:
@@ -173,7 +186,7 @@ def windows(b: Array) -> Array:
 
 def spread(values: Array) -> Array:
     """The transpose of `windows`: (3, N) to (N,)."""
-    total = values[1].copy()
+    total: Array = values[1].copy()
     total[:-1] += values[0, 1:]
     total[1:] += values[2, :-1]
     return total

@@ -52,7 +52,9 @@ def _half_planes(rows: HalfPlanes, share: Array, elements: SpeedElements, x: Arr
     scale = np.where(bounded, 1 / np.where(bounded, scale, 1.0), 0.0)
     scaled = (gu * scale, gx * scale, np.where(bounded, h, 0.0) * scale)
     gu, gx, h = (_with_middle(ends, between(ends, share)) for ends in scaled)
-    bounded = np.stack([bounded[0], bounded.all(axis=0), bounded[1]])
+    # Friction may be steep in x at rest: what is made linear there says nothing of the middle.
+    moves = (x > 0).all(axis=1)
+    bounded = np.stack([bounded[0], bounded.all(axis=0) & moves, bounded[1]])
     made = elements.u[:, :, None] * gu + elements.x[:, :, None] * gx
     made[3] -= h
     made = np.where(bounded, made, FREE.reshape(4, 1, 1, 1))
@@ -86,8 +88,8 @@ def _inner_bounds(top: Array, shape: SpeedShape, fixed: NDArray[np.bool_]) -> Ar
 
 
 def _joint_jerks(limits: PathLimits, share: Array, shape: SpeedShape, elements: SpeedElements) -> Array:
-    """Jerks of the joints, both signs: q''' x + 3 q'' u + q' w <= J / sqrt(x), where the tangent replaces what
-    is on the right, and all is multiplied by the speed of the iterate.
+    """Jerks of the joints, both signs: q''' x + 3 q'' u + q' w <= J / sqrt(x), where the tangent replaces
+    what is on the right, and all is multiplied by the speed of the iterate.
     """
     v = np.stack([shape.v0, shape.speed(0.5), shape.v1])
     room = -0.5 * elements.x / np.maximum(v, TINY) ** 2

@@ -18,11 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.errors import InputError
 from forearm.progress import Progress
 from forearm.trajectories.shortest_time.interior_point import InnerSolution, shortest
-from forearm.trajectories.shortest_time.path_limits import HalfPlanes, PathLimits
+from forearm.trajectories.shortest_time.path_limits import HalfPlanes
 from forearm.trajectories.shortest_time.smooth_input import Boundary, ProfileProblem, profile_problem
 from forearm.trajectories.shortest_time.speed_elements import (
     SpeedElements,
-    SpeedShape,
     speed_elements,
     speed_shape,
     values_at,
@@ -120,10 +119,10 @@ def smooth_profile(
     before = duration = np.inf
     for iteration in range(MAX_ITERATIONS + 1):
         shape = speed_shape(lengths, x, u)
-        within = float(problem.limits.jerks_within(shape, u).max(initial=0.0)) - 1
+        jerks = np.maximum(problem.limits.jerks_within(shape, u), 1.0)
         is_settled = abs(before - duration) <= SETTLED * duration
-        if is_settled and within > WITHIN:
-            limits = _tightened(limits, shape, u)
+        if is_settled and jerks.max(initial=1.0) > 1 + WITHIN:
+            limits = replace(limits, jerk=limits.jerk / jerks)
         elements = speed_elements(lengths, shape, problem.nodes)
         made = speed_rows(limits, shape, elements, x, u)
         b = _meeting(lengths, shape.theta, x, u, elements)
@@ -150,13 +149,8 @@ def smooth_profile(
         coefficients=_coefficients(problem.s[:-1], lengths, shape.times, np.sqrt(x), u),
         iterations=iteration,
         gap=max(0.0 if found is None else found.gap, abs(before / duration - 1)),
-        excess=max(float(excess.max()), within),
+        excess=max(float(excess.max()), float(jerks.max(initial=1.0)) - 1),
     )
-
-
-def _tightened(limits: PathLimits, shape: SpeedShape, u: Array) -> PathLimits:
-    """Limits that are lower where jerks exceed them between the ends of an interval."""
-    return replace(limits, jerk=limits.jerk / np.maximum(limits.jerks_within(shape, u), 1.0))
 
 
 def _meeting(lengths: Array, theta: Array, x: Array, u: Array, elements: SpeedElements) -> Array:

@@ -159,8 +159,8 @@ def _tangent_end(b: float, k: int) -> float:
     """b of the interval next to a node with given x and u, or an error where x would become negative."""
     if b < 0:
         raise InputError(
-            f"smooth_profile: the given acceleration at node {k} leads to a speed below 0 within the interval "
-            "next to it; give a smaller one or a shorter interval."
+            f"smooth_profile: the given acceleration at node {k} leads to a speed below 0 within the "
+            "interval next to it; give a smaller one or a shorter interval."
         )
     return b
 

@@ -36,6 +36,7 @@ FAR = 50.0  # limits exceeded so many times: the first guess is too far from the
 WITHIN = 2e-4  # what jerks may exceed their limits by between the ends of an interval
 SETTLED = 1e-5  # relative change of the duration from one iteration to the next
 EXACT = 1e-5  # what limits may be exceeded by, of their size, in the iterate that is returned
+PATIENCE = 3  # iterations without a solution that comes nearer to the limits
 ALLOWED = 1e-3  # the same where iterations did not settle; beyond it there is no profile
 
 
@@ -68,10 +69,12 @@ class SmoothProfile:
         return float(self.times[-1])
 
     def at(self, t: ArrayLike) -> tuple[Array, Array, Array, Array]:
-        """s, ds/dt, d2s/dt2 and d3s/dt3 at times (m,), (m,) each; where the last jumps, what comes after."""
+        """s, ds/dt, d2s/dt2 and d3s/dt3 at times, of the same shape each; where the last jumps, what comes
+        after.
+        """
         when = np.asarray(t, float)
         i = np.clip(np.searchsorted(self.times, when, side="right") - 1, 0, len(self.coefficients) - 1)
-        c, r = self.coefficients[i].T, when - self.times[i]
+        c, r = np.moveaxis(self.coefficients[i], -1, 0), when - self.times[i]
         values = np.zeros((4, *when.shape))
         for d in range(4):
             for k in range(5, d - 1, -1):
@@ -116,6 +119,7 @@ def smooth_profile(
     limits, lengths = problem.limits, problem.limits.lengths
     x, u = problem.x, problem.u
     found: InnerSolution | None = None
+    refusals: list[Array] = []
     before = duration = np.inf
     for iteration in range(MAX_ITERATIONS + 1):
         shape = speed_shape(lengths, x, u)
@@ -135,13 +139,16 @@ def smooth_profile(
             found = shortest(elements, made, lowered, None, ROUGH)
         else:
             found = shortest(elements, made, b, found.multipliers, GAP)
+        refusals = _still_refused(refusals, found)
+        if len(refusals) == PATIENCE:
+            _refuse(problem, refusals[0])
         x = np.maximum(values_at(elements.x, found.b)[::2], 0.0).T
         u = values_at(elements.u, found.b)[::2].T
         before, duration = duration, float(speed_shape(lengths, x, u).times.sum())
         if report is not None:
             report(iteration + 1, MAX_ITERATIONS, f"{duration:.6g} s")
     if excess.max() > ALLOWED:
-        _refuse(problem, excess)
+        _refuse(problem, refusals[0] if refusals else excess)
     return SmoothProfile(
         x=np.append(x[:, 0], x[-1, 1]),
         u=_at_nodes(u, problem),
@@ -151,6 +158,15 @@ def smooth_profile(
         gap=max(0.0 if found is None else found.gap, abs(before / duration - 1)),
         excess=max(float(excess.max()), float(jerks.max(initial=1.0)) - 1),
     )
+
+
+def _still_refused(refusals: list[Array], found: InnerSolution) -> list[Array]:
+    """What rows were exceeded by in the iterations since it last became clearly less, (R, N) each."""
+    if found.holds:
+        return []
+    if refusals and found.excess.max() < 0.7 * refusals[0].max():
+        return [found.excess]
+    return [*refusals, found.excess]
 
 
 def _meeting(lengths: Array, theta: Array, x: Array, u: Array, elements: SpeedElements) -> Array:

@@ -47,8 +47,8 @@ class WavyPath:
 
     def profile(self, s: Array, **changes: Any) -> SmoothProfile:
         """The smooth profile along nodes s within the limits, or others."""
-        ends = [np.stack([d[:-1], d[1:]], axis=1) for d in self.derivatives(s)[1:]]
-        first, second = (np.concatenate([e, -e], axis=2) for e in ends[:2])
+        q1, q2, q3 = (np.stack([d[:-1], d[1:]], axis=1) for d in self.derivatives(s)[1:])
+        first, second = (np.concatenate([e, -e], axis=2) for e in (q1, q2))
         bound = np.broadcast_to(np.tile(self.acceleration, 2), first.shape)
         with np.errstate(divide="ignore"):
             top = ((self.velocity / np.abs(self.derivatives(s)[1])) ** 2).min(axis=1)
@@ -60,7 +60,7 @@ class WavyPath:
             "rows": lambda x, u: (first, second, bound),
             "start": np.minimum(np.minimum(top, bent), 1e3),
         }
-        return smooth_profile(s, *ends, **(given | changes))
+        return smooth_profile(s, q1, q2, q3, **(given | changes))
 
     def joints(self, profile: SmoothProfile, t: Array) -> Array:
         """q at times t, (m, n)."""

@@ -77,6 +77,6 @@ class PathLimits:
 
 
 def between(ends: Array, share: Array) -> Array:
-    """Values (2, ..., N) at the ends of intervals, at a share of each, on straight lines."""
+    """What is known at both ends of intervals, (2, ..., N), at a share of each, on straight lines."""
     value: Array = ends[0] + share * (ends[1] - ends[0])
     return value

@@ -285,6 +285,24 @@ def test_what_cannot_be_is_refused(case: str) -> None:
         path.profile(np.linspace(0, 0.2, 21), **changes)
 
 
+def test_accelerations_that_jump_are_refused_but_at_stops() -> None:
+    path = straight(1.0, 2.0, 10.0)
+    bent = np.zeros((20, 2, 1))
+    bent[10:] = 0.5
+    ends = (np.ones((20, 2, 1)), bent, np.zeros((20, 2, 1)))
+    s = np.linspace(0, 0.2, 21)
+    given: dict[str, Any] = {
+        "path_jerk": np.inf,
+        "top": np.ones(21),
+        "rows": lambda x, u: (ends[0], bent, 2 * ends[0]),
+        "start": np.ones(21),
+    }
+    with pytest.raises(InputError, match=r"q'' of joint 1 jumps by 0.5 at s = 0.1, .* or stop there"):
+        smooth_profile(s, *ends, jerk=path.jerk, **given)
+    assert smooth_profile(s, *ends, jerk=path.jerk, stops=(10,), **given).x[10] == 0
+    assert smooth_profile(s, *ends, jerk=np.full(1, np.inf), **given).x[10] > 0
+
+
 def test_nodes_must_increase() -> None:
     flat = np.zeros((3, 2, 1))
     with pytest.raises(InputError, match="smooth_profile, s: expected at least 4 increasing numbers"):

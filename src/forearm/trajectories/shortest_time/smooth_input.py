@@ -18,6 +18,7 @@ Array = NDArray[np.float64]
 Boundary = tuple[tuple[float, float | None], tuple[float, float | None]]
 WHERE = "smooth_profile"
 LEAST = 1e-6  # of the largest x: what a first guess has where the first stage stands still
+JUMP = 1e-3  # of the largest q'': what is taken for rounding
 APART = 3  # intervals between nodes of given speed: fewer leave nothing to choose
 
 
@@ -72,6 +73,7 @@ def profile_problem(
     along = float(_positive(path_jerk, (), "path_jerk"))
     limits = PathLimits(q1, q2, q3, np.diff(places), joint_jerk, along, ceiling, rows)
     nodes = _given_nodes(N, boundary, stops, _largest_path_jerks(limits))
+    _check_bends(places, limits, nodes)
     guess = as_shape(start, (N + 1,), f"{WHERE}, start")
     if np.isnan(guess).any() or (guess < 0).any() or not guess.max() > 0:
         raise InputError(f"{WHERE}, start: expected squares of speeds, at least 0 and not all 0.")
@@ -121,6 +123,22 @@ def _given_nodes(N: int, boundary: Boundary, stops: Sequence[int], jerks: Array)
             f"nodes {a} and {b}; add nodes there."
         )
     return made
+
+
+def _check_bends(s: Array, limits: PathLimits, nodes: dict[int, GivenNode]) -> None:
+    """Refuse paths along which accelerations of joints with limited jerk jump at any speed."""
+    jumps = np.abs(limits.ends2[0, :, 1:] - limits.ends2[1, :, :-1])
+    is_limited = np.isfinite(limits.jerk[0, :, 1:]) & np.isfinite(limits.jerk[1, :, :-1])
+    jumps = np.where(is_limited, jumps, 0.0)
+    jumps[:, [k - 1 for k, node in nodes.items() if 0 < k < len(s) - 1]] = 0.0
+    scale = np.abs(limits.ends2).max(initial=0.0)
+    if jumps.max(initial=0.0) > JUMP * scale:
+        joint, i = np.unravel_index(int(jumps.argmax()), jumps.shape)
+        raise InputError(
+            f"{WHERE}, ends2: q'' of joint {joint + 1} jumps by {jumps[joint, i]:.3g} at s = {s[i + 1]:.6g}, "
+            "and with it the acceleration at any speed; under a limit of jerk q'' must be continuous: take a "
+            "smoother path, or stop there."
+        )
 
 
 def _largest_path_jerks(limits: PathLimits) -> Array:

@@ -14,7 +14,7 @@ FREE = np.array([0.0, 0.0, 0.0, -1.0])  # a row that always holds
 
 
 def speed_rows(limits: PathLimits, shape: SpeedShape, elements: SpeedElements, x: Array, u: Array) -> Array:
-    """The rows, (4, R, N): coefficients of b around each interval and a constant, whose sum must not exceed 0.
+    """The rows, (4, R, N): coefficients of b around each interval and a constant; no sum may exceed 0.
 
     Each is scaled so that the constant is about -1. Limits hold at both ends of an interval and in the middle
     of its time.

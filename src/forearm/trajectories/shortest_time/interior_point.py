@@ -6,13 +6,13 @@ all, each may be exceeded at a price, and what remains of that says where the li
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forearm.trajectories.shortest_time.band_solver import BandSolver
-from forearm.trajectories.shortest_time.speed_elements import SpeedElements, spread, windows
+from forearm.trajectories.shortest_time.speed_elements import SpeedElements, spread, values_at, windows
 
 Array = NDArray[np.float64]
 MAX_STEPS = 60
@@ -20,6 +20,7 @@ HELD = 1e-6  # a row is scaled to about 1: what it may be exceeded by
 PRICE = 30.0  # durations for a row exceeded by its whole scale: more than any multiplier of a sound problem
 STUCK = 1e-3  # a share of a step: shorter ones, one after the other, lead nowhere
 PATIENCE = 6
+NEAR = 24  # rows of an interval that are kept where the solution is nearly known
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +56,29 @@ def shortest(
         elements: what durations come from.
         rows: (4, R, N).
         b: where it starts, (N,); x must be positive there, the rows need not hold.
-        multipliers: those of a problem nearby; None: unknown.
+        multipliers: those of a problem nearby, whose solution is b; None: unknown. With them rows that are
+            far from being exceeded at b may be left out.
         tolerance: of the gap.
     """
-    found = _search(elements, rows, b, multipliers, tolerance, np.inf)
+    if multipliers is None or len(multipliers) <= NEAR:
+        found = _search(elements, rows, b, multipliers, tolerance, np.inf)
+    else:
+        found = _search_near(elements, rows, b, multipliers, tolerance)
     return found if found.holds else _search(elements, rows, b, None, tolerance, PRICE)
+
+
+def _search_near(
+    elements: SpeedElements, rows: Array, b: Array, multipliers: Array, tolerance: float
+) -> InnerSolution:
+    """The same with the rows of each interval alone that are nearest to being exceeded at the start."""
+    near = np.argpartition(-values_at(rows, b), NEAR, axis=0)[:NEAR]
+    chosen = np.take_along_axis(rows, near[None], axis=1)
+    found = _search(elements, chosen, b, np.take_along_axis(multipliers, near, axis=0), tolerance, np.inf)
+    forces = np.zeros_like(multipliers)
+    np.put_along_axis(forces, near, found.multipliers, axis=0)
+    excess = np.zeros_like(multipliers)
+    np.put_along_axis(excess, near, found.excess, axis=0)
+    return replace(found, multipliers=forces, excess=excess)
 
 
 class _Pair:

@@ -33,6 +33,7 @@ MAX_ITERATIONS = 12
 GAP = 1e-5  # relative, of the duration
 ROUGH = 1e-3  # the same in the first iteration
 FAR = 50.0  # limits exceeded so many times: the first guess is too far from them to start from
+NEAR = 0.1  # limits exceeded by less: multipliers of the last solution help
 WITHIN = 2e-4  # what jerks may exceed their limits by between the ends of an interval
 SETTLED = 1e-5  # relative change of the duration from one iteration to the next
 EXACT = 1e-5  # what limits may be exceeded by, of their size, in the iterate that is returned
@@ -138,7 +139,8 @@ def smooth_profile(
             lowered = b / max(1.0, float(excess.max()) / FAR)
             found = shortest(elements, made, lowered, None, ROUGH)
         else:
-            found = shortest(elements, made, b, found.multipliers, GAP)
+            is_near = excess.max() < NEAR
+            found = shortest(elements, made, b, found.multipliers if is_near else None, GAP)
         refusals = _still_refused(refusals, found)
         if len(refusals) == PATIENCE:
             _refuse(problem, refusals[0])

@@ -270,6 +270,14 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "jerk": ({"jerk": np.array([0.0])}, "jerk: limits must be positive"),
     "jerk of two joints": ({"jerk": np.ones(2)}, r"jerk: expected shape \(20, 2, 1\), got \(2,\)"),
     "start": ({"start": np.zeros(21)}, "start: expected squares of speeds, at least 0 and not all 0"),
+    "rows of another shape": (
+        {"rows": lambda x, u: (x, x, x)},
+        r"rows: expected gu, gx and h of shape \(20, 2, R\), got",
+    ),
+    "rows that are no numbers": (
+        {"rows": lambda x, u: (u[..., None], u[..., None], np.full((20, 2, 1), np.nan))},
+        "rows: expected numbers, and inf for h where there is no limit",
+    ),
     "static": (
         {"rows": lambda x, u: (np.ones((20, 2, 1)), np.zeros((20, 2, 1)), np.full((20, 2, 1), -0.5))},
         "no speed profile holds all limits; a limit given by rows",

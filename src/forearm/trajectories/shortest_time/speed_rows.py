@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from forearm.errors import InputError, shorten
 from forearm.trajectories.shortest_time.path_limits import HalfPlanes, PathLimits, between
 from forearm.trajectories.shortest_time.speed_elements import SpeedElements, SpeedShape
+from forearm.values import as_floats
 
 Array = NDArray[np.float64]
 TINY = 1e-150
+LEAST = 1e-6  # of the largest speed or acceleration: what rows are scaled by where it is 0
 FREE = np.array([0.0, 0.0, 0.0, -1.0])  # a row that always holds
 
 
@@ -46,8 +49,10 @@ def row_name(limits: PathLimits, row: int) -> str:
 
 def _half_planes(rows: HalfPlanes, share: Array, elements: SpeedElements, x: Array, u: Array) -> Array:
     """The limits that are linear in x and u where the iterate is."""
-    gu, gx, h = (np.asarray(a, float).transpose(1, 2, 0) for a in rows(np.append(x[:, 0], x[-1, 1]), u))
-    scale = np.abs(gu * u.T[:, None]) + np.abs(gx * x.T[:, None]) + np.abs(h)
+    gu, gx, h = _asked(rows, x, u)
+    # A row may be 0 = 0 at the iterate and still mean something.
+    sizes = [np.maximum(np.abs(value.T[:, None]), LEAST * np.abs(value).max()) for value in (u, x)]
+    scale = np.abs(gu) * sizes[0] + np.abs(gx) * sizes[1] + np.abs(h)
     bounded = np.isfinite(h) & (scale > 0)
     scale = np.where(bounded, 1 / np.where(bounded, scale, 1.0), 0.0)
     scaled = (gu * scale, gx * scale, np.where(bounded, h, 0.0) * scale)
@@ -59,6 +64,19 @@ def _half_planes(rows: HalfPlanes, share: Array, elements: SpeedElements, x: Arr
     made[3] -= h
     made = np.where(bounded, made, FREE.reshape(4, 1, 1, 1))
     return made.reshape(4, -1, made.shape[-1])
+
+
+def _asked(rows: HalfPlanes, x: Array, u: Array) -> list[Array]:
+    """The half-planes at the iterate, (2, R, N) each, or an error where they are none."""
+    given = [as_floats(part, "smooth_profile, rows") for part in rows(np.append(x[:, 0], x[-1, 1]), u)]
+    shapes = [part.shape for part in given]
+    if len(given) != 3 or len(set(shapes)) != 1 or shapes[0][:-1] != u.shape:
+        raise InputError(
+            f"smooth_profile, rows: expected gu, gx and h of shape ({len(u)}, 2, R), got {shorten(shapes)}."
+        )
+    if not (np.isfinite(given[0]).all() and np.isfinite(given[1]).all() and (given[2] > -np.inf).all()):
+        raise InputError("smooth_profile, rows: expected numbers, and inf for h where there is no limit.")
+    return [np.ascontiguousarray(part.transpose(1, 2, 0)) for part in given]
 
 
 def _with_middle(ends: Array, middle: Array) -> Array:

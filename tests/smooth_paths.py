@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.trajectories.shortest_time.smooth_profile import SmoothProfile, smooth_profile
+from forearm.trajectories.smooth_speed.smooth_profile import SmoothProfile, smooth_profile
 
 Array = NDArray[np.float64]
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from smooth_paths import WavyPath, generic, seven_phases, straight, warped
 
 from forearm.errors import InputError
-from forearm.trajectories.shortest_time.band_solver import BandSolver
-from forearm.trajectories.shortest_time.rest_grid import rest_grid
-from forearm.trajectories.shortest_time.smooth_profile import SmoothProfile, smooth_profile
+from forearm.trajectories.smooth_speed.band_solver import BandSolver
+from forearm.trajectories.smooth_speed.rest_grid import rest_grid
+from forearm.trajectories.smooth_speed.smooth_profile import SmoothProfile, smooth_profile
 
 Array = NDArray[np.float64]
 HELD = 1e-3  # what a limit may be exceeded by between nodes

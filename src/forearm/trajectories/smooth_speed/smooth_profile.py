@@ -17,16 +17,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import InputError
 from forearm.progress import Progress
-from forearm.trajectories.shortest_time.interior_point import InnerSolution, shortest
-from forearm.trajectories.shortest_time.path_limits import HalfPlanes
-from forearm.trajectories.shortest_time.smooth_input import Boundary, ProfileProblem, profile_problem
-from forearm.trajectories.shortest_time.speed_elements import (
+from forearm.trajectories.smooth_speed.interior_point import InnerSolution, shortest
+from forearm.trajectories.smooth_speed.smooth_limits import HalfPlanes
+from forearm.trajectories.smooth_speed.smooth_input import Boundary, ProfileProblem, profile_problem
+from forearm.trajectories.smooth_speed.speed_elements import (
     SpeedElements,
     speed_elements,
     speed_shape,
     values_at,
 )
-from forearm.trajectories.shortest_time.speed_rows import row_name, speed_rows
+from forearm.trajectories.smooth_speed.speed_rows import row_name, speed_rows
 
 Array = NDArray[np.float64]
 MAX_ITERATIONS = 12

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.trajectories.shortest_time.speed_elements import SpeedShape
+from forearm.trajectories.smooth_speed.speed_elements import SpeedShape
 
 Array = NDArray[np.float64]
 HalfPlanes = Callable[[Array, Array], tuple[Array, Array, Array]]
@@ -16,7 +16,7 @@ BETWEEN = np.arange(1, 10) / 10  # shares of an interval's time at which jerks a
 
 
 @dataclass(frozen=True, eq=False)
-class PathLimits:
+class SmoothLimits:
     """What bounds the motion along a path of N intervals.
 
     Attributes:

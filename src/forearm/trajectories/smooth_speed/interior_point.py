@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.trajectories.shortest_time.band_solver import BandSolver
-from forearm.trajectories.shortest_time.speed_elements import SpeedElements, spread, values_at, windows
+from forearm.trajectories.smooth_speed.band_solver import BandSolver
+from forearm.trajectories.smooth_speed.speed_elements import SpeedElements, spread, values_at, windows
 
 Array = NDArray[np.float64]
 MAX_STEPS = 60

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.errors import InputError, shorten
-from forearm.trajectories.shortest_time.path_limits import HalfPlanes, PathLimits, between
-from forearm.trajectories.shortest_time.speed_elements import SpeedElements, SpeedShape
+from forearm.trajectories.smooth_speed.smooth_limits import HalfPlanes, SmoothLimits, between
+from forearm.trajectories.smooth_speed.speed_elements import SpeedElements, SpeedShape
 from forearm.values import as_floats
 
 Array = NDArray[np.float64]
@@ -16,7 +16,7 @@ LEAST = 1e-6  # of the largest speed or acceleration: what rows are scaled by wh
 FREE = np.array([0.0, 0.0, 0.0, -1.0])  # a row that always holds
 
 
-def speed_rows(limits: PathLimits, shape: SpeedShape, elements: SpeedElements, x: Array, u: Array) -> Array:
+def speed_rows(limits: SmoothLimits, shape: SpeedShape, elements: SpeedElements, x: Array, u: Array) -> Array:
     """The rows, (4, R, N): coefficients of b around each interval and a constant; no sum may exceed 0.
 
     Each is scaled so that the constant is about -1. Limits hold at both ends of an interval and in the middle
@@ -37,7 +37,7 @@ def speed_rows(limits: PathLimits, shape: SpeedShape, elements: SpeedElements, x
     return np.concatenate(made, axis=1)
 
 
-def row_name(limits: PathLimits, row: int) -> str:
+def row_name(limits: SmoothLimits, row: int) -> str:
     """What a row of `speed_rows` limits, in words."""
     names = ["the speed", "a speed of at least 0", "the speed"]
     if np.isfinite(limits.path_jerk):
@@ -105,7 +105,7 @@ def _inner_bounds(top: Array, shape: SpeedShape, fixed: NDArray[np.bool_]) -> Ar
     return made
 
 
-def _joint_jerks(limits: PathLimits, share: Array, shape: SpeedShape, elements: SpeedElements) -> Array:
+def _joint_jerks(limits: SmoothLimits, share: Array, shape: SpeedShape, elements: SpeedElements) -> Array:
     """Jerks of the joints, both signs: q''' x + 3 q'' u + q' w <= J / sqrt(x), where the tangent replaces
     what is on the right, and all is multiplied by the speed of the iterate.
     """

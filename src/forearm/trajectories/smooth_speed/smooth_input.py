@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import InputError, shorten
-from forearm.trajectories.shortest_time.path_limits import HalfPlanes, PathLimits
-from forearm.trajectories.shortest_time.speed_elements import GivenNode
+from forearm.trajectories.smooth_speed.smooth_limits import HalfPlanes, SmoothLimits
+from forearm.trajectories.smooth_speed.speed_elements import GivenNode
 from forearm.values import as_finite, as_floats, as_shape, check_number, check_whole
 
 Array = NDArray[np.float64]
@@ -34,7 +34,7 @@ class ProfileProblem:
     """
 
     s: Array
-    limits: PathLimits
+    limits: SmoothLimits
     nodes: dict[int, GivenNode]
     x: Array
     u: Array
@@ -71,7 +71,7 @@ def profile_problem(
     joint_jerk = _positive(jerk, (N, 2, n), "jerk").transpose(1, 2, 0)
     ceiling = _positive(top, (N + 1,), "top", is_zero_allowed=True)
     along = float(_positive(path_jerk, (), "path_jerk"))
-    limits = PathLimits(q1, q2, q3, np.diff(places), joint_jerk, along, ceiling, rows)
+    limits = SmoothLimits(q1, q2, q3, np.diff(places), joint_jerk, along, ceiling, rows)
     nodes = _given_nodes(N, boundary, stops, _largest_path_jerks(limits))
     _check_bends(places, limits, nodes)
     guess = as_shape(start, (N + 1,), f"{WHERE}, start")
@@ -125,7 +125,7 @@ def _given_nodes(N: int, boundary: Boundary, stops: Sequence[int], jerks: Array)
     return made
 
 
-def _check_bends(s: Array, limits: PathLimits, nodes: dict[int, GivenNode]) -> None:
+def _check_bends(s: Array, limits: SmoothLimits, nodes: dict[int, GivenNode]) -> None:
     """Refuse paths along which accelerations of joints with limited jerk jump at any speed."""
     jumps = np.abs(limits.ends2[0, :, 1:] - limits.ends2[1, :, :-1])
     is_limited = np.isfinite(limits.jerk[0, :, 1:]) & np.isfinite(limits.jerk[1, :, :-1])
@@ -141,7 +141,7 @@ def _check_bends(s: Array, limits: PathLimits, nodes: dict[int, GivenNode]) -> N
         )
 
 
-def _largest_path_jerks(limits: PathLimits) -> Array:
+def _largest_path_jerks(limits: SmoothLimits) -> Array:
     """The largest path jerks at the nodes from rest, (N + 1,)."""
     with np.errstate(divide="ignore"):
         at_ends = (limits.jerk / np.abs(limits.ends1)).min(axis=1, initial=limits.path_jerk)
@@ -151,7 +151,7 @@ def _largest_path_jerks(limits: PathLimits) -> Array:
 
 
 def _first_guess(
-    s: Array, limits: PathLimits, start: Array, nodes: dict[int, GivenNode]
+    s: Array, limits: SmoothLimits, start: Array, nodes: dict[int, GivenNode]
 ) -> tuple[Array, Array]:
     """The profile of the first stage, lowered to what constant jerk from and to rest allows."""
     jerks = _largest_path_jerks(limits)

@@ -1,1 +1,0 @@
-"""The shortest time along a path."""

@@ -16,6 +16,7 @@ from forearm.values import check_kind, check_number
 
 Array = NDArray[np.float64]
 HALVINGS = 60  # of a side
+NEAREST = 1e-9  # of the length: points are not added to stretches that are shorter
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,13 +85,14 @@ def within_envelope(
         k = _pieces_beyond(path, tolerance)
         if not len(k):
             return path, len(through) - len(p)
-        if len(through) + len(k) > MOST:
+        apart = np.linalg.norm(through[k + 1] - through[k], axis=1)
+        if len(through) + len(k) > MOST or apart.min() < NEAREST * path.length:
             break
         through = np.insert(through, k + 1, 0.5 * (through[k] + through[k + 1]), axis=0)
         first = first + np.searchsorted(k, first, side="left")
     raise InputError(
-        f"tolerance: {tolerance:g} takes more than {MOST} points; take a larger one, or blended(points, "
-        "tolerance), which rounds the corners."
+        f"tolerance: {tolerance:g} is too small for a spline through up to {MOST} points; take a larger one, "
+        "or blended(points, tolerance), which rounds the corners."
     )
 
 

@@ -30,7 +30,7 @@ def points(count: int = 8, n: int = 4, seed: int = 0) -> Array:
 def from_side(q: Array, a: Array, b: Array) -> Array:
     """Distances of q (m, n) from the line between a and b."""
     share = np.clip((q - a) @ (b - a) / ((b - a) @ (b - a)), 0.0, 1.0)
-    return np.linalg.norm(q - a - share[:, None] * (b - a), axis=1)
+    return np.asarray(np.linalg.norm(q - a - share[:, None] * (b - a), axis=1))
 
 
 def sampled(path: JointPath) -> Array:

@@ -37,10 +37,10 @@ def assert_smooth(path: JointPath) -> None:
     for k in (0, 1):
         scale = np.abs(here[k + 1]).max()
         assert here[k + 1] == pytest.approx((after[k] - before[k]) / (2.0 * STEP), abs=1e-5 * scale)
-    k = np.arange(len(path.breaks) - 2)
+    pieces = np.arange(len(path.breaks) - 2)
     inside = path.breaks[1:-1]
     corner = np.isin(inside, path.corners)
-    left, right = path.at(inside, k), path.at(inside, k + 1)
+    left, right = path.at(inside, pieces), path.at(inside, pieces + 1)
     assert left[0] == pytest.approx(right[0], abs=1e-11)
     for order in (1, 2):
         scale = np.abs(left[order]).max()

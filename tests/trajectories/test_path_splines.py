@@ -42,7 +42,7 @@ def natural_cubic(s: Array, p: Array) -> Array:
     for i in range(1, count - 1):
         A[i, i - 1 : i + 2] = h[i - 1], 2.0 * (h[i - 1] + h[i]), h[i]
         b[i] = 6.0 * ((p[i + 1] - p[i]) / h[i] - (p[i] - p[i - 1]) / h[i - 1])
-    return np.linalg.solve(A, b)
+    return np.asarray(np.linalg.solve(A, b), dtype=np.float64)
 
 
 def quintic_by_conditions(s: Array, p: Array) -> Array:
@@ -70,7 +70,7 @@ def quintic_by_conditions(s: Array, p: Array) -> Array:
         row(i, 0, 0.0, order)
         row(i + 1, k - 1, s[-1] - s[-2], order)
         i += 2
-    return np.linalg.solve(A, b).reshape(k, 6)
+    return np.asarray(np.linalg.solve(A, b), dtype=np.float64).reshape(k, 6)
 
 
 @pytest.mark.parametrize("parameter", ["chord", "centripetal", "uniform"])
@@ -197,7 +197,7 @@ def test_roots_against_those_of_matrices() -> None:
             z = np.roots(row[::-1])
             real = np.sort(z[(np.abs(z.imag) < 1e-9) & (z.real >= 0.0) & (z.real <= 1.0)].real)
             assert roots[~np.isnan(roots)] == pytest.approx(real, abs=1e-9)
-    touching = polynomial.polyfromroots([0.3, 0.3, 0.7])
+    touching = np.asarray(polynomial.polyfromroots([0.3, 0.3, 0.7]), dtype=np.float64)
     assert roots_within(touching[None])[0] == pytest.approx([0.3, 0.7, np.nan], abs=1e-7, nan_ok=True)
     assert np.isnan(roots_within(np.zeros((1, 4)))).all()
 

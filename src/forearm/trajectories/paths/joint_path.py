@@ -121,7 +121,12 @@ class JointPath:
         return (made[0][0], made[1][0], made[2][0]) if single else (made[0], made[1], made[2])
 
     def third(self, s: ArrayLike, piece: ArrayLike | None = None) -> Array:
-        """d3q/ds3 at a place, (n,), or at places (m,), (m, n); arguments as in `at`."""
+        """d3q/ds3 at a place, (n,), or at places (m,), (m, n).
+
+        Args:
+            s: the places.
+            piece: as in `at`.
+        """
         single, places = self._places(s)
         x, powers = self._gathered(places, piece)
         total = np.zeros_like(powers[0])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 HALVINGS = 60  # of an interval: a float has 53 bits
-ROUNDING = 2e-16  # steps that are shorter change nothing
+ROUNDING = 2.0**-52
 NOTHING = (
     1e-13  # of the sum of |coefficients|: a smaller value is rounding, and so a root where it is extreme
 )
@@ -50,7 +50,7 @@ def _between(c: Array, low: Array, high: Array, below: NDArray[np.bool_]) -> Arr
     lower: Newton's steps, halving where one leaves the bracket.
     """
     x = 0.5 * (low + high)
-    slopes = c[:, 1:] * np.arange(1.0, c.shape[1])
+    slopes, size = c[:, 1:] * np.arange(1.0, c.shape[1]), np.abs(c).sum(axis=1)
     for _ in range(HALVINGS if len(c) else 0):
         value = _values(c, x[:, None])[:, 0]
         left = (value < 0.0) != below
@@ -58,9 +58,10 @@ def _between(c: Array, low: Array, high: Array, below: NDArray[np.bool_]) -> Arr
         with np.errstate(divide="ignore", invalid="ignore"):
             step = x - value / _values(slopes, x[:, None])[:, 0]
         step = np.where((step > low) & (step < high), step, 0.5 * (low + high))
-        if np.abs(step - x).max() <= ROUNDING:
-            return np.asarray(step)
-        x = step
+        settled = (np.abs(step - x) <= 4.0 * ROUNDING) | (np.abs(value) <= ROUNDING * size)
+        x = np.where(settled, x, step)
+        if settled.all():
+            break
     return x
 
 

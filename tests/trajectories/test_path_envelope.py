@@ -46,6 +46,7 @@ def sampled(path: JointPath) -> Array:
     return np.array(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tolerance", [1e-3, 0.04, 5.0])
 def test_blends_are_smooth_and_leave_the_corner_by_the_tolerance(tolerance: float) -> None:
     p = points()
@@ -142,6 +143,7 @@ def test_points_are_added_until_the_envelope_holds(continuity: int) -> None:
     assert added[1] > 0
 
 
+@pytest.mark.slow
 def test_what_has_no_polygon_or_no_tolerance_is_refused() -> None:
     def f(s: float) -> tuple[list[float], list[float], list[float]]:
         return [s, s * s], [1.0, 2.0 * s], [0.0, 2.0]

@@ -129,6 +129,7 @@ def test_an_arc_goes_through_its_places(long: bool) -> None:
     assert np.linalg.norm(everywhere, axis=1) == pytest.approx(r, abs=ON_THE_WAY)
 
 
+@pytest.mark.slow
 def test_what_the_hand_cannot_do_is_said_as_by_a_line() -> None:
     arm = fa.load("ur5")
     with pytest.raises(

@@ -116,6 +116,20 @@ def test_a_noisy_log_is_smoothed_to_its_noise(noise: float) -> None:
     assert distance(rough, noisy[::5]) < 0.05
 
 
+@pytest.mark.parametrize("noise", [0.0, 1e-5])
+def test_samples_that_turn_back_have_a_corner_at_the_tip(noise: float) -> None:
+    """One joint, or several on one line: a smooth curve would go beyond the last sample."""
+    t = np.arange(0.0, 8.0, 0.01)
+    q = np.sin(t)[:, None] * [0.8, -0.6] + noise * np.random.default_rng(0).normal(size=(len(t), 2))
+    path = from_motion(fa.trajectories.MotionLog(("a", "b"), t, q=q))
+    assert path.corners == pytest.approx((1.0, 3.0, 5.0), abs=1e-3)
+    least, most = path.extremes()
+    assert most == pytest.approx([0.8, 0.6], abs=1e-4)
+    assert least == pytest.approx([-0.8, -0.6], abs=1e-4)
+    assert path.at([0.0, path.length])[0] == pytest.approx(q[[0, -1]], abs=1e-4)
+
+
+@pytest.mark.slow
 def test_whatever_says_where_joints_go(tmp_path: Path) -> None:
     arm = fa.load("cmu-dd")
     n = arm.n

@@ -17,6 +17,7 @@ Array = NDArray[np.float64]
 Pieces = NDArray[np.intp]
 ROUNDING = 1e-12  # of the length: a place so little beyond the end is the end
 STILL = 1e-12  # of the largest q': a joint that is slower than that throughout a piece stands
+EPSILON = 2.0**-52
 BLOCK = 1024  # places that are evaluated together
 CORNER = 1e-9  # of the size of q': a smaller jump is rounding
 
@@ -83,13 +84,14 @@ class JointPath:
     def corners(self) -> tuple[float, ...]:
         """The places inside at which q' jumps: a motion has to stop there."""
         pieces = np.arange(len(self.breaks) - 1)
-        begins = self.at(self.breaks[:-1], pieces)[1]
-        ends = self.at(self.breaks[1:], pieces)[1]
-        size = np.maximum(np.abs(begins), np.abs(ends)).max(
-            axis=1
-        )  # at a reversal q' is 0, beside it it is not
+        _, begins, bends = self.at(self.breaks[:-1], pieces)
+        _, ends, others = self.at(self.breaks[1:], pieces)
+        size = np.maximum(np.abs(begins), np.abs(ends)).max(axis=1)  # at a reversal q' is 0, beside it not
         inside = self.breaks[1:-1]
-        jumps = np.abs(begins[1:] - ends[:-1]).max(axis=1) > CORNER * np.maximum(size[1:], size[:-1])
+        # where q' bends within a tiny piece, the rounding of s makes a difference
+        rounding = 8.0 * EPSILON * inside * np.maximum(np.abs(bends[1:]), np.abs(others[:-1])).max(axis=1)
+        allowed = CORNER * np.maximum(size[1:], size[:-1]) + rounding
+        jumps = np.abs(begins[1:] - ends[:-1]).max(axis=1) > allowed
         return tuple(inside[jumps].tolist())
 
     def piece_of(self, s: ArrayLike) -> Pieces:

@@ -104,10 +104,9 @@ def _moving(motion: TimedMotion, name: str) -> list[tuple[float, float]]:
     fastest = float(speed.max(initial=0.0))
     if fastest == 0.0:
         raise InputError(f"{name}: nothing moves; a path needs two places that differ.")
-    low = np.flatnonzero(
-        (speed[1:-1] <= speed[:-2]) & (speed[1:-1] <= speed[2:]) & (speed[1:-1] < SLOW * fastest)
-    )
-    slowest = _least(motion, t[low], t[low + 2])
+    around = np.concatenate([[np.inf], speed, [np.inf]])
+    low = np.flatnonzero((speed <= around[:-2]) & (speed <= around[2:]) & (speed < SLOW * fastest))
+    slowest = _least(motion, t[np.maximum(low - 1, 0)], t[np.minimum(low + 1, len(t) - 1)])
     cuts = np.unique(np.concatenate([cuts, slowest, t[speed <= STILL * fastest]]))
     cuts = cuts[np.diff(cuts, prepend=-motion.duration) > APART * motion.duration]
     cuts[-1] = motion.duration

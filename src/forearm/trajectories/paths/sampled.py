@@ -17,6 +17,7 @@ Curve = Callable[[Array], Array]  # places (m,) -> q, q', q'' (m, 3, n)
 # some rad (m) along the whole path.
 AGREEMENT = np.array([1e-10, 1e-8, 1e-6])
 PRIMES = tuple("q" + "'" * k for k in range(4))
+ROUNDING = 1e-14  # of q
 FIRST = 4  # pieces between two cuts to begin with
 MOST = 20_000  # pieces
 SHORTEST = 1e-10  # of the length
@@ -85,4 +86,6 @@ def _disagreement(h: Array, begin: Array, end: Array, middle: Array, length: flo
     sizes[:, 1] = np.maximum(sizes[:, 1], 1.0 / length)
     # beside a straight stretch q'' is small, and what matters is how much q' changes by it
     sizes[:, 2] = np.maximum(sizes[:, 2], sizes[:, 1] / length)
-    return np.asarray(np.abs(found - middle) / (AGREEMENT[:, None] * sizes))
+    # what differences over a piece cannot tell, as q is rounded
+    unknown = ROUNDING * sizes[:, :1] / h[:, None, None] ** np.arange(3.0)[:, None]
+    return np.asarray(np.abs(found - middle) / (AGREEMENT[:, None] * sizes + unknown))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
 import pytest
@@ -10,8 +11,9 @@ from arms import random_arm
 from numpy.typing import NDArray
 
 import forearm as fa
+from forearm.arm import from_dh
 from forearm.errors import InputError
-from forearm.kinematics import forward
+from forearm.kinematics import IKResult, forward, inverse
 from forearm.trajectories import hand_line
 from forearm.trajectories.line_joints import joints_along
 from forearm.trajectories.paths import JointPath, hand_circle, hand_lines
@@ -127,6 +129,36 @@ def test_an_arc_goes_through_its_places(long: bool) -> None:
     assert p == pytest.approx(np.array([through, to]), abs=ON_THE_WAY)
     everywhere = forward(arm, path.at(places(path))[0])[:, :3, 3] - centre
     assert np.linalg.norm(everywhere, axis=1) == pytest.approx(r, abs=ON_THE_WAY)
+
+
+@pytest.mark.slow
+def test_corners_stay_where_joints_cannot_follow_the_rounded_way() -> None:
+    """Two links of 0.5 and 0.3 m reach nothing within 0.2 m of the base: the lines pass it at 0.22 m,
+    the rounded corner would go nearer.
+    """
+    arm = from_dh("planar", [(0.5, 0.0, 0.0, 0.0), (0.3, 0.0, 0.0, 0.0)], convention="standard")
+    bend = np.arccos((0.7**2 + 0.22**2 - 0.5**2 - 0.3**2) / (2.0 * 0.5 * 0.3))
+    out = np.arctan2(0.22, -0.7) - np.arctan2(0.3 * np.sin(bend), 0.5 + 0.3 * np.cos(bend))
+    to = [[0.22, 0.22, 0.0], [0.22, -0.7, 0.0]]
+    stays = hand_lines(arm, [out, bend], to, attitude="free", blend=0.2)
+    assert stays.corners == pytest.approx((0.92,))
+    assert hand_lines(arm, [out, bend], to, attitude="free", blend=0.05).corners == ()
+
+
+@pytest.mark.slow
+def test_through_a_straight_wrist() -> None:
+    """The posture in the middle is singular, but what comes before it and after it has one limit."""
+    arm, straight = fa.load("puma560-akb"), np.array([0.1, -0.6, 0.4, 0.0, 0.0, 0.2])
+    start = forward(arm, straight)
+    start[0, 3] -= 0.1
+    q0 = cast(IKResult, inverse(arm, start, near=straight)).q[0]
+    path = hand_lines(arm, q0, start[:3, 3] + [0.2, 0.0, 0.0])
+    s = places(path)
+    wanted = start[:3, 3] + s[:, None] * [1.0, 0.0, 0.0]
+    assert forward(arm, path.at(s)[0])[:, :3, 3] == pytest.approx(wanted, abs=ON_THE_WAY)
+    assert abs(float(path.at(0.1)[0][4])) < 1e-8
+    assert np.abs(path.at(s)[2]).max() < 100.0
+    assert_smooth(path)
 
 
 @pytest.mark.slow

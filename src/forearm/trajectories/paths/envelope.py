@@ -39,8 +39,7 @@ def path_deviation(path: JointPath) -> PathDeviation:
     """The largest distance between each side of a path's polygon and the part of the path that follows it.
 
     It counts in both directions: how far the path goes from the side, and how far it passes the side's ends
-    at. Squares of distances are polynomials of s, taken where their derivatives vanish: exact to rounding,
-    some 1e-15 of the largest coordinate, and to 1e-8 of it where the path is straight.
+    at. Squares of distances are polynomials of s, taken where their derivatives vanish: exact to rounding.
 
     Args:
         path: a path with a polygon, as `spline`, `blended` and `within_envelope` make.

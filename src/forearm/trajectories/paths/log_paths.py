@@ -15,6 +15,7 @@ from forearm.values import check_number
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+LONGEST = 150  # characters of a name that are kept
 ROWS = 20_000  # samples that are smoothed; more of them are averaged in groups
 # Standard deviations of noise that the default tolerance is: a sample of seven noisy joints is farther than
 # six of them from where it should be once in some 100,000.
@@ -46,8 +47,9 @@ def path_of_samples(t: Array, q: Array, tolerance: float | None, name: str) -> J
     near_spline = FITTED * near
     if float(np.linalg.norm(smooth - smooth[0], axis=1).max()) <= near_spline:
         raise InputError(f"{name}: nothing moves by more than the tolerance, {near:.3g}.")
+    said = f"{name[:LONGEST] if name.isprintable() else 'log'}, to {near:.3g}"
     ends = [0, *_tips(smooth, near_spline), len(smooth) - 1]
-    parts = [_fitted(smooth[a : b + 1], near_spline, f"{name}, to {near:.3g}") for a, b in pairwise(ends)]
+    parts = [_fitted(smooth[a : b + 1], near_spline, said) for a, b in pairwise(ends)]
     return _joined(parts)
 
 

@@ -13,7 +13,7 @@ from forearm.errors import InputError, shorten
 from forearm.reading.fields import ChoiceField, ListField, NumberField, TableField, TextField
 from forearm.reading.textfile import write_text
 from forearm.trajectories.paths.joint_path import JointPath
-from forearm.trajectories.switching_file import read_json
+from forearm.trajectories.switching_file import MAX_BYTES, read_json
 
 FORMAT = "forearm-path/1"
 NUMBERS = ListField(NumberField())
@@ -39,7 +39,13 @@ def write_path(path: JointPath, file: str | os.PathLike[str]) -> None:
     for key, array in (("polygon", path.polygon), ("marks", path.marks)):
         if array is not None:
             document[key] = array.tolist()
-    write_text(file, json.dumps(document) + "\n")
+    text = json.dumps(document) + "\n"
+    if len(text) > MAX_BYTES:
+        raise InputError(
+            f"{path.name}: its {len(path.coefficients)} pieces take {len(text)} bytes, more than "
+            f"the {MAX_BYTES} that a file of a path may have; make it of fewer points."
+        )
+    write_text(file, text)
 
 
 def load_path(path: str | os.PathLike[str]) -> JointPath:

@@ -30,16 +30,16 @@ def distance(path: JointPath, q: Array) -> float:
 def test_a_planned_motion_by_the_length_of_its_way() -> None:
     motion = through([[0.0, 0.0, 0.0], [0.5, -0.6, 0.4], [0.2, 0.5, 1.0]], None, LIMITS)
     path = from_motion(motion)
-    t = np.linspace(0.0, motion.duration, 60_001)
+    t = np.linspace(0.0, motion.duration, 20_001)
     q = motion.at(t)[0]
     assert path.length == pytest.approx(np.linalg.norm(np.diff(q, axis=0), axis=1).sum(), rel=1e-7)
-    assert distance(path, q[::400]) < 1e-5  # what the polygon cuts off
+    assert distance(path, q[::200]) < 1e-5  # what the polygon cuts off
     s = np.linspace(0.0, path.length, 500)
     assert np.linalg.norm(path.at(s)[1], axis=1) == pytest.approx(1.0, abs=1e-6)
     assert path.at([0.0, path.length])[0] == pytest.approx(motion.points[[0, -1]], abs=1e-12)
-    half = t[:30_001]  # s(t) by Simpson's rule: the same place at the same time
+    half = t[:10_001]  # s(t) by Simpson's rule: the same place at the same time
     speed = np.linalg.norm(motion.at(half)[1], axis=1)
-    weights = np.tile([2.0, 4.0], 15_001)[:-1]
+    weights = np.tile([2.0, 4.0], 5_001)[:-1]
     weights[[0, -1]] = 1.0
     assert path.at((half[1] / 3.0) * (weights @ speed))[0] == pytest.approx(motion.at(half[-1])[0], abs=1e-6)
 
@@ -55,31 +55,48 @@ def test_a_joint_that_turns_back_makes_a_corner_where_it_rests() -> None:
     assert path.extremes()[1] == pytest.approx([1.25], abs=1e-9)
 
 
+class Waiting:
+    """To 1, a second of rest, and on to 2, by parabolas; the second joint turns back."""
+
+    duration = 5.0
+    switches = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
+
+    def at(self, t: Array) -> tuple[Array, Array, Array]:
+        def go(x: Array) -> tuple[Array, Array, Array]:
+            x = np.clip(x, 0.0, 2.0)
+            first = x < 1.0
+            q = np.where(first, 0.5 * x * x, 1.0 - 0.5 * (2.0 - x) ** 2)
+            moves = (x > 0.0) & (x < 2.0)
+            return q, np.where(first, x, 2.0 - x), np.where(moves, np.where(first, 1.0, -1.0), 0.0)
+
+        a, b = go(np.asarray(t)), go(np.asarray(t) - 3.0)
+        made = [np.stack([x + y, x - 0.5 * y], axis=-1) for x, y in zip(a, b, strict=True)]
+        return made[0], made[1], made[2]
+
+
 def test_standing_still_is_left_out() -> None:
-    class Waiting:
-        """To 1, a second of rest, and on to 2, by parabolas; the second joint turns back."""
-
-        duration = 5.0
-        switches = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
-
-        def at(self, t: Array) -> tuple[Array, Array, Array]:
-            def go(x: Array) -> tuple[Array, Array, Array]:
-                x = np.clip(x, 0.0, 2.0)
-                first = x < 1.0
-                q = np.where(first, 0.5 * x * x, 1.0 - 0.5 * (2.0 - x) ** 2)
-                moves = (x > 0.0) & (x < 2.0)
-                return q, np.where(first, x, 2.0 - x), np.where(moves, np.where(first, 1.0, -1.0), 0.0)
-
-            a, b = go(np.asarray(t)), go(np.asarray(t) - 3.0)
-            made = [np.stack([x + y, x - 0.5 * y], axis=-1) for x, y in zip(a, b, strict=True)]
-            return made[0], made[1], made[2]
-
     path = from_motion(Waiting())
     first = np.sqrt(2.0)
     assert path.corners == pytest.approx((first,))
     assert path.length == pytest.approx(first + np.sqrt(1.25))
     assert path.at(first)[0] == pytest.approx([1.0, 1.0])
     assert path.at(path.length)[0] == pytest.approx([2.0, 0.5])
+
+
+@pytest.mark.slow
+def test_a_motion_that_does_not_tell_its_switches_is_sampled() -> None:
+    class Silent:
+        """A second later, so that switches are where nobody would guess; to the end of the first move."""
+
+        duration = 2.3
+
+        def at(self, t: Array) -> tuple[Array, Array, Array]:
+            return Waiting().at(np.maximum(np.asarray(t) - 0.2931, 0.0))
+
+    path = from_motion(Silent())
+    assert path.name == "motion, to 1e-06"
+    assert path.length == pytest.approx(np.sqrt(2.0), abs=1e-4)
+    assert path.at(path.length)[0] == pytest.approx([1.0, 1.0], abs=1e-4)
 
 
 @pytest.mark.slow
@@ -95,7 +112,7 @@ def test_a_line_of_the_hand_goes_by_the_hands_way() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.0, 1e-4, 2e-3])
 def test_a_noisy_log_is_smoothed_to_its_noise(noise: float) -> None:
-    t = np.arange(0.0, 5.0, 0.004)
+    t = np.arange(0.0, 5.0, 0.008)
     x = np.clip((t - 1.0) / 3.0, 0.0, 1.0)
     x = x**3 * (10.0 - 15.0 * x + 6.0 * x * x)  # at rest for a second at both ends
     q = np.stack([np.sin(3.0 * x), x, np.cos(5.0 * x)], axis=1)
@@ -103,9 +120,9 @@ def test_a_noisy_log_is_smoothed_to_its_noise(noise: float) -> None:
     log = fa.trajectories.MotionLog(("a", "b", "c"), t, q=noisy, name="walk")
     path = from_motion(log)
     told = float(path.name.removeprefix("walk, to "))
-    assert told == pytest.approx(max(8.0 * noise, 1e-6 * 1.96), rel=0.1)
-    assert distance(path, noisy[::5]) < max(told, 1e-5)  # what the polygon cuts off
-    assert distance(path, q[::5]) < max(2.5 * noise, 1e-5)
+    assert told == pytest.approx(max(8.0 * noise, 1e-6 * 1.96), rel=0.25)
+    assert distance(path, noisy[::4]) < max(told, 1e-5)  # what the polygon cuts off
+    assert distance(path, q[::4]) < max(2.5 * noise, 1e-5)
     assert path.length == pytest.approx(np.linalg.norm(np.diff(q, axis=0), axis=1).sum(), rel=0.01)
     s = np.linspace(0.0, path.length, 1000)
     bends = np.linalg.norm(np.gradient(np.gradient(path.at(s)[0], s, axis=0), s, axis=0), axis=1)
@@ -113,7 +130,7 @@ def test_a_noisy_log_is_smoothed_to_its_noise(noise: float) -> None:
     assert path.corners == ()
     rough = from_motion(log, tolerance=0.05)
     assert len(rough.breaks) < len(path.breaks)
-    assert distance(rough, noisy[::5]) < 0.05
+    assert distance(rough, noisy[::4]) < 0.05
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-5])

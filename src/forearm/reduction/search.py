@@ -8,7 +8,7 @@ be chosen about their own recursion is looked for on the planned chain.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any
 
@@ -43,8 +43,36 @@ def cost(chain: Chain) -> tuple[int, int]:
     return counts.mul + counts.add, counts.mul
 
 
-@lru_cache(maxsize=512)
+@dataclass(frozen=True)
+class ChainContent:
+    """A chain over floats that equals every other with the same numbers: arms read twice have one plan."""
+
+    numbers: tuple[object, ...]
+    chain: Chain = field(compare=False)
+
+    @staticmethod
+    def of(chain: Chain) -> ChainContent:
+        """All that the search looks at."""
+        values = [getattr(s, f.name) for s in chain.segments for f in fields(s)]
+        whole = (*values, chain.g, chain.grounded, chain.summed)
+        return ChainContent(
+            tuple(v.astype(float).tobytes() if isinstance(v, np.ndarray) else v for v in whole), chain
+        )
+
+
 def best_plan(
+    chain: Chain, symbols: frozenset[int] = frozenset(), any_geometry: bool = False
+) -> ReductionPlan:
+    """The plan that `search_plan` finds, kept for every chain with the same numbers."""
+    return _kept_plan(ChainContent.of(chain), symbols, any_geometry)
+
+
+@lru_cache(maxsize=512)
+def _kept_plan(content: ChainContent, symbols: frozenset[int], any_geometry: bool) -> ReductionPlan:
+    return search_plan(content.chain, symbols, any_geometry)
+
+
+def search_plan(
     chain: Chain, symbols: frozenset[int] = frozenset(), any_geometry: bool = False
 ) -> ReductionPlan:
     """The plan found for a chain over floats.

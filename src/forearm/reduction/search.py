@@ -19,7 +19,7 @@ from forearm.reduction.chain import Chain
 from forearm.reduction.derivatives import DerivativeChoices, derivatives
 from forearm.reduction.plan import PLAIN_PLAN, ReductionPlan, placed, planned, settled
 from forearm.reduction.recursion import inverse
-from forearm.reduction.regroup import PLAIN
+from forearm.reduction.regroup import PLAIN, Kept
 from forearm.symbols import Expr, Graph
 from forearm.symbols.scalars import is_zero
 
@@ -86,6 +86,7 @@ def search_plan(
         return plan
     start = planned(chain)
     there: dict[tuple[object, ...], Chain] = {}  # the chain with its frames placed, by what decides that
+    kept: Kept = {}
     best, limits = cost(start), [LARGEST * size for size in _sizes(start)]
     steps = 3 * len(chain.segments) + 1
     step = last = 0
@@ -95,7 +96,7 @@ def search_plan(
             try:
                 if frames not in there:
                     there[frames] = placed(chain, other)
-                made = settled(there[frames], other)
+                made = settled(there[frames], other, kept)
             except ModelError:
                 continue
             if (score := cost(made)) < best and _stays_small(chain, other, limits):

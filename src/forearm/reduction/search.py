@@ -18,7 +18,7 @@ from forearm.errors import ModelError
 from forearm.reduction.chain import Chain
 from forearm.reduction.derivatives import DerivativeChoices, derivatives
 from forearm.reduction.plan import PLAIN_PLAN, ReductionPlan, placed, planned, settled
-from forearm.reduction.recursion import inverse
+from forearm.reduction.recursion import inverse, motion_of
 from forearm.reduction.regroup import PLAIN, Kept
 from forearm.symbols import Expr, Graph
 from forearm.symbols.scalars import is_zero
@@ -33,14 +33,28 @@ SQUARES = ("both", "sum", "x", "y")
 LARGEST = 10.0  # times the largest of its kind in the plain plan: beyond it digits would be lost
 
 
+class CountedMotion:
+    """The motion of a chain on a graph, and what plans that leave it as it is cost on top of it."""
+
+    def __init__(self, chain: Chain) -> None:
+        self.graph = Graph()
+        self.q, self.qd, self.qdd = (
+            [self.graph.input(f"{name}[{i}]") for i in range(len(chain.segments))]
+            for name in ("q", "qd", "qdd")
+        )
+        self.motion = motion_of(chain, self.q, self.qd, self.qdd)
+        self.size = len(self.graph)
+
+    def cost(self, chain: Chain) -> tuple[int, int]:
+        """Multiplications and additions of the inverse dynamics together, and multiplications."""
+        counts = self.graph.counts(inverse(chain, self.q, self.qd, self.qdd, known=self.motion))
+        self.graph.forget(self.size)
+        return counts.mul + counts.add, counts.mul
+
+
 def cost(chain: Chain) -> tuple[int, int]:
     """Multiplications and additions of the inverse dynamics together, and multiplications."""
-    graph = Graph()
-    q, qd, qdd = (
-        [graph.input(f"{name}[{i}]") for i in range(len(chain.segments))] for name in ("q", "qd", "qdd")
-    )
-    counts = graph.counts(inverse(chain, q, qd, qdd))
-    return counts.mul + counts.add, counts.mul
+    return CountedMotion(chain).cost(chain)
 
 
 @dataclass(frozen=True)
@@ -87,6 +101,7 @@ def search_plan(
     start = planned(chain)
     there: dict[tuple[object, ...], Chain] = {}  # the chain with its frames placed, by what decides that
     kept: Kept = {}
+    counted: dict[tuple[object, ...], CountedMotion] = {}
     best, limits = cost(start), [LARGEST * size for size in _sizes(start)]
     steps = 3 * len(chain.segments) + 1
     step = last = 0
@@ -99,7 +114,11 @@ def search_plan(
                 made = settled(there[frames], other, kept)
             except ModelError:
                 continue
-            if (score := cost(made)) < best and _stays_small(chain, other, limits):
+            squares, still = tuple(sorted(other.squares.items())), tuple(s.still for s in made.segments)
+            motion = (frames, other.unit, squares, other.straight, still)
+            if motion not in counted:
+                counted[motion] = CountedMotion(made)
+            if (score := counted[motion].cost(made)) < best and _stays_small(chain, other, limits):
                 plan, best, last = other, score, step
         step += 1
     return plan

@@ -276,7 +276,7 @@ def plan(
     Poses of the hand become the posture nearest to the one before. Accelerations that are left open, and with
     them top velocities, are chosen so that over the whole motion torques stay within the joints' max_effort,
     currents and voltages within the motors' and the DAC's. A start above its velocity limit brakes first; a
-    later waypoint is passed at the limit.
+    later waypoint is passed at the limit. Of a time-optimal request it is the plan of `fa.time_optimal`.
 
     Args:
         arm: the arm.
@@ -302,6 +302,10 @@ def plan(
         DriveLimits.of(arm, dac)  # an error now rather than when it is asked what is used
         return Plan(arm, request, None, step, (), dac, kernel)
     wanted = _request(arm, request).changed(acceleration, velocity, dac)
+    if wanted.time_optimal is not None:
+        from forearm.trajectories.shortest_time.requested import requested_plan
+
+        return requested_plan(arm, wanted, step)
     way = configurations(arm, wanted)
     demands = Demands(arm, kernel, DriveLimits.of(arm, wanted.dac))
     if wanted.acceleration is None:

@@ -33,6 +33,7 @@ DEFERRED_EXCEPTIONS = {
     ("kinematics.numerical", "kernels.numeric_ik"),
     ("kinematics.nearby", "kernels.numeric_ik"),
     ("trajectories.planning", "plots.plans"),
+    ("trajectories.shortest_time.timing", "plots.phase_plane"),
     ("control.logs_against_model", "plots.logs"),
     ("control.comparison", "plots.control"),
     ("kinematics.closed_form.evaluated", "kernels.kernel"),

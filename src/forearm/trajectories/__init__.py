@@ -15,6 +15,7 @@ from forearm.trajectories.line_checks import Problem
 from forearm.trajectories.line_file import load_motion
 from forearm.trajectories.lines import HandLine, hand_line
 from forearm.trajectories.path_arguments import as_path
+from forearm.trajectories.path_options import PathOptions
 from forearm.trajectories.paths import (
     JointPath,
     PathDeviation,
@@ -51,6 +52,7 @@ __all__ = [
     "MotionLog",
     "PathDeviation",
     "PathMotion",
+    "PathOptions",
     "PathTiming",
     "Plan",
     "PlanStatus",

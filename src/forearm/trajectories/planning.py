@@ -44,7 +44,7 @@ Array = NDArray[np.float64]
 PlannedMotion = Switching | HandLine | RecordedMotion | PathMotion
 Wanted = Request | PlannedMotion | MotionLog | HasLog | str | os.PathLike[str] | Sequence[Any] | NDArray[Any]
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".npz")
-MOST_SAVINGS = 5  # that a report tells
+MOST_SAVINGS = 8  # that a report tells
 SAME = 1e-9  # m: what two arms' hands may be apart at the ends of a line that is taken from one to the other
 
 
@@ -206,6 +206,14 @@ class Plan:
             save_figure(figure, path)
         return figure
 
+    def to_html(self, path: str | os.PathLike[str]) -> None:
+        """Write one page for a browser, without network: curves against their limits, and of a time-optimal
+        plan what limits it.
+        """
+        from forearm.trajectories.plan_page import write_plan_page
+
+        write_plan_page(self, path)
+
     def _kind(self) -> str:
         if isinstance(self.motion, Switching):
             return f"{len(self.motion.points)} points"
@@ -246,9 +254,9 @@ class Plan:
             after.append(
                 f"used most: {use.share:.1%} of the {use.quantity} of {use.joint}, at {use.time:.4g} s"
             )
-        if self.timing is not None:
-            after += [saving.text for saving in self.timing.savings[:MOST_SAVINGS]]
-        return Report(header, rows, f"{self.arm.name}: {self._kind()}, {self.duration:.6g} s", after=after)
+        title = f"{self.arm.name}: {self._kind()}, {self.duration:.6g} s"
+        parts = [] if self.timing is None else [self.timing.report(MOST_SAVINGS)]
+        return Report(header, rows, title, after=after, parts=parts)
 
     def _repr_html_(self) -> str:
         report = self.report()
@@ -276,7 +284,7 @@ def plan(
     Poses of the hand become the posture nearest to the one before. Accelerations that are left open, and with
     them top velocities, are chosen so that over the whole motion torques stay within the joints' max_effort,
     currents and voltages within the motors' and the DAC's. A start above its velocity limit brakes first; a
-    later waypoint is passed at the limit.
+    later waypoint is passed at the limit. Of a time-optimal request it is the plan of `fa.time_optimal`.
 
     Args:
         arm: the arm.
@@ -302,6 +310,10 @@ def plan(
         DriveLimits.of(arm, dac)  # an error now rather than when it is asked what is used
         return Plan(arm, request, None, step, (), dac, kernel)
     wanted = _request(arm, request).changed(acceleration, velocity, dac)
+    if wanted.time_optimal is not None:
+        from forearm.trajectories.shortest_time.requested import requested_plan
+
+        return requested_plan(arm, wanted, step)
     way = configurations(arm, wanted)
     demands = Demands(arm, kernel, DriveLimits.of(arm, wanted.dac))
     if wanted.acceleration is None:

@@ -4,12 +4,15 @@ plane of s.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forearm.tables import Report, number
 from forearm.trajectories.shortest_time.jerk_stage import has_jerk_limits, smoothed
 from forearm.trajectories.shortest_time.path_limits import PathLimits
 from forearm.trajectories.shortest_time.path_motion import PathMotion
@@ -82,7 +85,12 @@ class PathTiming:
     @property
     def maximum_speed(self) -> Array:
         """The maximum-velocity curve: ds/dt that the limits of each place alone allow, (N + 1,)."""
-        return np.sqrt(self.profile.top)
+        if self.ceiling is None:
+            return np.sqrt(self.profile.top)
+        tops = self.problem.tops(self.profile.ends)
+        top = np.minimum(np.append(tops[0::2], np.inf), np.append(np.inf, tops[1::2]))
+        top[self.profile.grid.stops] = 0.0
+        return np.sqrt(top)
 
     @cached_property
     def shares(self) -> tuple[list[tuple[str, str]], Array]:
@@ -158,6 +166,44 @@ class PathTiming:
             if has_jerk_limits(problem)
             else profile.duration
         )
+
+    @property
+    def summary(self) -> str:
+        """What limits the motion, in a sentence."""
+        if not self.savings:
+            return "No limit binds."
+        longest = max(self.savings, key=lambda saving: saving.binds)
+        most = self.savings[0]
+        said = f"{longest.limit} binds for {longest.binds / self.motion.duration:.1%} of the time"
+        if longest is most:
+            return f"{said}; 10 % more of it would save {most.seconds:.4g} s ({most.share:.1%})."
+        return f"{said}; 10 % more of {most.limit} would save most, {most.seconds:.4g} s ({most.share:.1%})."
+
+    def report(self, most: int | None = None) -> Report:
+        """How long each limit binds, and what 10 % more of it would save; at most so many of them."""
+        rows = [
+            [
+                saving.limit,
+                number(saving.binds, 4),
+                f"{saving.binds / self.motion.duration:.1%}",
+                number(saving.seconds, 4),
+                f"{saving.share:.1%}",
+            ]
+            for saving in self.savings[:most]
+        ]
+        header = ["limit", "binds, s", "of the time", "10 % more saves, s", "of the time"]
+        return Report(header, rows, self.summary) if rows else Report(before=[self.summary])
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """A matplotlib figure of the phase plane: ds/dt over s, the maximum-velocity curve, by colour the
+        limit that binds; saved where a path is given.
+        """
+        from forearm.plots.phase_plane import phase_plane_figure, save_figure
+
+        figure = phase_plane_figure(self)
+        if path is not None:
+            save_figure(figure, path)
+        return figure
 
 
 def limit_name(kind: str, joint: str) -> str:

@@ -287,7 +287,7 @@ class NoProfile(ForearmError):
         self.grid, self.node, self.reason, self.most, self.least = grid, node, reason, most, least
 
 
-def _ends(problem: PathProblem, grid: Grid, starts_at_rest: bool, ends_at_rest: bool) -> Places:
+def ends_of(problem: PathProblem, grid: Grid, starts_at_rest: bool, ends_at_rest: bool) -> Places:
     """The places at both ends of all intervals, (2 N,); joints are told where they come to rest."""
     ends = grid.within(problem, np.array([0.0, 1.0]))
     rest = np.concatenate([2 * grid.stops, 2 * grid.stops - 1, [0] * starts_at_rest, [-1] * ends_at_rest])
@@ -307,7 +307,7 @@ def fastest_profile(
         x_start, x_end: (ds/dt)^2 at the ends; None: as large as possible.
         ceiling: x (N + 1,) that must not be exceeded; None: none.
     """
-    ends = _ends(problem, grid, x_start == 0.0, x_end == 0.0)
+    ends = ends_of(problem, grid, x_start == 0.0, x_end == 0.0)
     tops = problem.tops(ends)
     top = np.minimum(np.append(tops[0::2], np.inf), np.append(np.inf, tops[1::2]))
     if ceiling is not None:

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.errors import InputError
 from forearm.progress import Progress
 from forearm.trajectories.smooth_speed.interior_point import InnerSolution, shortest
-from forearm.trajectories.smooth_speed.smooth_limits import HalfPlanes
 from forearm.trajectories.smooth_speed.smooth_input import Boundary, ProfileProblem, profile_problem
+from forearm.trajectories.smooth_speed.smooth_limits import HalfPlanes
 from forearm.trajectories.smooth_speed.speed_elements import (
     SpeedElements,
     speed_elements,

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 import forearm as fa
 from forearm.errors import InputError
-from forearm.trajectories import MotionLimits, bang_bang, hand_line, through
-from forearm.trajectories.paths import JointPath, as_path, from_motion, hand_lines, spline
+from forearm.trajectories import MotionLimits, as_path, bang_bang, hand_line, through
+from forearm.trajectories.paths import JointPath, from_motion, hand_lines, spline
 
 Array = NDArray[np.float64]
 LIMITS = MotionLimits([2.0, 3.5, 5.0], [1.1, 2.0, 2.6], -3.0, 3.0)

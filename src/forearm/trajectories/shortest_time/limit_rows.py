@@ -18,7 +18,7 @@ from forearm.arm.arm import Arm
 from forearm.drives.joint import drives_of, rotor_inertia
 from forearm.kernels.traced_function import TracedFunction, compile_function
 from forearm.model import Scalar, model_of
-from forearm.symbols import Expr, Graph, derivative
+from forearm.symbols import derivative
 from forearm.symbols.scalars import choose, maximum, root
 from forearm.trajectories.drive_limits import DriveLimits
 from forearm.trajectories.shortest_time.path_loads import HAND, LOADS, STANDING, hand_curvature, load_width
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from forearm.codegen.functions import Traced
 
 Array = NDArray[np.float64]
+Scalars = Sequence[Scalar]
 JOINT_KINDS = ("torque", "voltage", "acceleration")
 HAND_KIND = "hand acceleration"
 SLOWEST = 1e-6  # rad/s (m/s): below it velocities count as this one
@@ -199,58 +200,37 @@ def compiled_shares(layout: RowLayout) -> TracedFunction:
 
 @lru_cache(maxsize=32)
 def compiled_use(layout: RowLayout) -> TracedFunction:
-    """(place, limits, pace (1,), x (1,), u (1,)) -> the largest share of all, velocities included, (1,)."""
+    """(place, limits, x (1,), u (1,), pace (1,)) -> the largest share of all, velocities included, (1,)."""
     return compile_function(
         lambda: _traced_use(layout), "path_use", key=("path use", *layout.key), arm=layout.arm
     )
 
 
 def _traced_shares(layout: RowLayout) -> Traced:
-    graph = Graph()
-    given = {name: traced_inputs(graph, name, size) for name, size in _sizes(layout).items()}
-    (x,), (u,) = given["x"], given["u"]
-    shares = layout.shares(given["place"], given["limits"], x, u)
-    return traced_arrays(
-        graph,
-        _sizes(layout),
-        {
-            "share": shares,
-            "by_u": derivative(graph, shares, {u: 1.0}),
-            "by_x": derivative(graph, shares, {x: 1.0}),
-        },
-    )
+    from forearm.codegen.functions import traced_formula
+
+    def formula(place: Scalars, limits: Scalars, x: Scalars, u: Scalars) -> dict[str, Scalars]:
+        made = layout.shares(place, limits, x[0], u[0])
+        by_u, by_x = (derivative(v.graph, made, {v: 1.0}) for v in (u[0], x[0]))
+        return {"share": made, "by_u": by_u, "by_x": by_x}
+
+    return traced_formula(formula, _sizes(layout))
 
 
 def _traced_use(layout: RowLayout) -> Traced:
-    graph, sizes = Graph(), _sizes(layout) | {"pace": 1}
-    given = {name: traced_inputs(graph, name, size) for name, size in sizes.items()}
-    (x,), (u,), (pace,) = given["x"], given["u"], given["pace"]
-    most = root(x) * pace
-    for share in layout.shares(given["place"], given["limits"], x, u):
-        most = maximum(most, abs(share))
-    return traced_arrays(graph, sizes, {"use": [most]})
+    from forearm.codegen.functions import traced_formula
+
+    def formula(place: Scalars, limits: Scalars, x: Scalars, u: Scalars, pace: Scalars) -> dict[str, Scalars]:
+        most = root(x[0]) * pace[0]
+        for share in layout.shares(place, limits, x[0], u[0]):
+            most = maximum(most, abs(share))
+        return {"use": [most]}
+
+    return traced_formula(formula, _sizes(layout) | {"pace": 1})
 
 
 def _sizes(layout: RowLayout) -> dict[str, int]:
     return {"place": layout.width, "limits": layout.limit_width, "x": 1, "u": 1}
-
-
-def traced_inputs(graph: Graph, name: str, size: int) -> list[Expr]:
-    """So many inputs of a graph."""
-    return [graph.input(f"{name}[{k}]") for k in range(size)]
-
-
-def traced_arrays(graph: Graph, inputs: Mapping[str, int], results: Mapping[str, Sequence[Scalar]]) -> Traced:
-    """A function on a graph, by the sizes of its inputs and its results."""
-    from forearm.codegen.functions import Traced
-    from forearm.codegen.program import Argument
-
-    return Traced(
-        graph,
-        {name: np.array(values, dtype=object) for name, values in results.items()},
-        tuple(Argument(name, (size,), "") for name, size in inputs.items()),
-        tuple(Argument(name, (len(values),), "") for name, values in results.items()),
-    )
 
 
 def _slices(sizes: Mapping[str, int]) -> dict[str, slice]:

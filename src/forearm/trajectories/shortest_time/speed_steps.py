@@ -14,15 +14,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from forearm.model import Scalar
-from forearm.symbols import Expr, Graph, derivative, iterate, substituted
+from forearm.symbols import Graph, derivative, iterate, substituted
 from forearm.symbols.region import stand_ins
 from forearm.symbols.scalars import choose, maximum, minimum
-from forearm.trajectories.shortest_time.limit_rows import (
-    RowLayout,
-    solved_hand_share,
-    traced_arrays,
-    traced_inputs,
-)
+from forearm.trajectories.shortest_time.limit_rows import RowLayout, Scalars, solved_hand_share
 
 if TYPE_CHECKING:
     from forearm.codegen.functions import Traced
@@ -131,117 +126,115 @@ def edge(ranges: Ranges, start: Scalar, u: Scalar, other: Scalar, known: Scalar)
     return choose(0.5, left, inside, x), choose(0.5, left, 1.0 - known, 0.0)
 
 
-def fastest(ranges: Ranges, x: Scalar, u: Scalar) -> list[Scalar]:
-    """(u, left): the largest u at x, from a start on; `left` is above 0 where it was not found, or the bounds
-    leave none.
-    """
+def fastest(ranges: Ranges, x: Scalar, u: Scalar) -> Scalar:
+    """The largest u at x, from a start on."""
 
     def step(state: list[Scalar]) -> list[Scalar]:
         u, _ = state
         found = ranges(x, u)
-        least, most = found.least.value, found.most.value
-        scale = CLOSE * (abs(least) + abs(most)) + FLAT
-        return [most, choose(scale, abs(most - u), 1.0, choose(most, least - 1e3 * scale, 0.5, 0.0))]
+        most = found.most.value
+        scale = CLOSE * (abs(found.least.value) + abs(most)) + FLAT
+        return [most, choose(scale, abs(most - u), 1.0, 0.0)]
 
-    return iterate(step, [u, 1.0], lambda state: (0.75, state[1]), MOST)
+    return iterate(step, [u, 1.0], lambda state: (0.5, state[1]), MOST)[0]
 
 
-class TracedInterval:
-    """The steps of an interval on a graph: rows `left` and `right` are the places at its ends, with their
-    limits `left_limits` and `right_limits`.
-    """
+def bounded_by(shares: Callable[[Scalar, Scalar], list[Scalar]], graph: Graph) -> Ranges:
+    """Bounds of u by shares on a graph, which are differentiated once and taken at any x and u."""
+    x_any, u_any = stand_ins(graph, 2)
+    made = shares(x_any, u_any)
+    by_u, by_x = (derivative(graph, made, {v: 1.0}) for v in (u_any, x_any))
 
-    def __init__(self, layout: RowLayout, graph: Graph) -> None:
-        self.layout, self.graph = layout, graph
+    def bounded(x: Scalar, u: Scalar) -> URange:
+        found = anywhere()
+        for share in zip(*substituted(graph, [made, by_u, by_x], {x_any: x, u_any: u}), strict=True):
+            found = found.with_share(u, *share)
+        return found
 
-    def inputs(self, **sizes: int) -> list[list[Expr]]:
-        """Inputs of the graph, by name."""
-        return [traced_inputs(self.graph, name, size) for name, size in sizes.items()]
+    return bounded
 
-    def ranges(self, twice: Scalar, low: Scalar, high: Scalar) -> Ranges:
-        """Bounds of u by the limits at both ends of an interval of the length `twice` / 2, and by the x from
-        `low` to `high` that must be reached.
-        """
-        shares, inverse = partial(self.layout.shares, of_hand=solved_hand_share), 1.0 / twice
-        left, right, left_limits, right_limits = self.inputs(**interval_sizes(self.layout))
-        bounded = self._bounded(
-            lambda x, u: [*shares(left, left_limits, x, u), *shares(right, right_limits, x + twice * u, u)]
+
+@dataclass(frozen=True)
+class SpeedInterval:
+    """An interval of the length `twice` / 2, by the places at its ends and their limits."""
+
+    layout: RowLayout
+    twice: Scalar
+    left: Scalars
+    right: Scalars
+    left_limits: Scalars
+    right_limits: Scalars
+
+    def ranges(self, low: Scalar, high: Scalar) -> Ranges:
+        """Bounds of u by the limits at both ends, and by the x from `low` to `high` that must be reached."""
+        twice, inverse = self.twice, 1.0 / self.twice
+        shares = partial(self.layout.shares, of_hand=solved_hand_share)
+        bounded = bounded_by(
+            lambda x, u: [
+                *shares(self.left, self.left_limits, x, u),
+                *shares(self.right, self.right_limits, x + twice * u, u),
+            ],
+            twice.graph,
         )
         low, high = low * (1.0 - CLOSE), high * (1.0 + CLOSE)  # x is known no better
         return lambda x, u: bounded(x, u).within(
             UBound((low - x) * inverse, -inverse), UBound((high - x) * inverse, -inverse)
         )
 
-    def at_one_place(self) -> Ranges:
-        """Bounds of u by the limits of one place alone."""
-        place, limits = self.inputs(place=self.layout.width, limits=self.layout.limit_width)
-        return self._bounded(lambda x, u: self.layout.shares(place, limits, x, u, solved_hand_share))
 
-    def _bounded(self, shares: Callable[[Scalar, Scalar], list[Scalar]]) -> Ranges:
-        """Bounds of u by shares, which are differentiated once and taken at any x and u."""
-        x_any, u_any = stand_ins(self.graph, 2)
-        made = shares(x_any, u_any)
-        by_u, by_x = (derivative(self.graph, made, {v: 1.0}) for v in (u_any, x_any))
-
-        def bounded(x: Scalar, u: Scalar) -> URange:
-            found = anywhere()
-            for share in zip(*substituted(self.graph, [made, by_u, by_x], {x_any: x, u_any: u}), strict=True):
-                found = found.with_share(u, *share)
-            return found
-
-        return bounded
-
-
-def interval_sizes(layout: RowLayout) -> dict[str, int]:
-    """The rows that both passes read."""
-    return dict.fromkeys(("left", "right"), layout.width) | dict.fromkeys(
-        ("left_limits", "right_limits"), layout.limit_width
-    )
+def _interval_sizes(layout: RowLayout) -> dict[str, int]:
+    """The rows that both passes read: 2 D and the largest x at the left end, places and limits."""
+    return {
+        "interval": 2,
+        "left": layout.width,
+        "right": layout.width,
+        "left_limits": layout.limit_width,
+        "right_limits": layout.limit_width,
+    }
 
 
 def traced_backward(layout: RowLayout) -> Traced:
-    """Carry `low`, `high`: the x that lead on from the right end; rows those of `interval_sizes` and
-    `interval` (2 D, the largest x at the left end); `lows` and `highs` are the carry as rows, NEVER where
-    nothing leads on.
+    """Carry `low`, `high`: the x that lead on from the right end of an interval, and then to its left one;
+    `lows` and `highs` are the carry as rows, NEVER where nothing leads on.
     """
-    graph = Graph()
-    interval = TracedInterval(layout, graph)
-    (low,), (high,), (twice, top) = interval.inputs(low=1, high=1, interval=2)
-    ranges = interval.ranges(twice, low, high)
-    x_least, lost = edge(ranges, 0.0, low / twice, top, 0.0)
-    x_most, _ = edge(ranges, top, (high - top) / twice, x_least, 1.0)
-    # where nothing leads on from the right end, nothing leads there either
-    lost = maximum(lost, choose(high, 0.0, 1.0, 0.0))
-    low_next = choose(0.5, lost, -NEVER, minimum(x_least, x_most))
-    high_next = choose(0.5, lost, NEVER, x_most)
-    return traced_arrays(
-        graph,
-        {"low": 1, "high": 1, "interval": 2} | interval_sizes(layout),
-        {"low": [low_next], "high": [high_next], "lows": [low_next], "highs": [high_next]},
-    )
+    from forearm.codegen.functions import traced_formula
+
+    def formula(low: Scalars, high: Scalars, interval: Scalars, *places: Scalars) -> dict[str, Scalars]:
+        twice, top = interval
+        ranges = SpeedInterval(layout, twice, *places).ranges(low[0], high[0])
+        x_least, lost = edge(ranges, 0.0, low[0] / twice, top, 0.0)
+        x_most, _ = edge(ranges, top, (high[0] - top) / twice, x_least, 1.0)
+        # where nothing leads on from the right end, nothing leads there either
+        lost = maximum(lost, choose(high[0], 0.0, 1.0, 0.0))
+        low_next = choose(0.5, lost, -NEVER, minimum(x_least, x_most))
+        high_next = choose(0.5, lost, NEVER, x_most)
+        return {"low": [low_next], "high": [high_next], "lows": [low_next], "highs": [high_next]}
+
+    return traced_formula(formula, {"low": 1, "high": 1} | _interval_sizes(layout))
 
 
 def traced_forward(layout: RowLayout) -> Traced:
-    """Carry `x`; rows those of `interval_sizes`, `interval` and `ahead` (low, high) of the right end; out
-    come `reached`, the carry as rows, and `left_over`, above 0 where no u was found.
+    """Carry `x`, from the left end of an interval to its right one, where `ahead` (low, high) lead on;
+    `reached` is the carry as rows.
     """
-    graph = Graph()
-    interval = TracedInterval(layout, graph)
-    (x,), (twice, _), (low, high) = interval.inputs(x=1, interval=2, ahead=2)
-    u, left_over = fastest(interval.ranges(twice, low, high), x, (high - x) / twice)
-    there = maximum(x + twice * u, 0.0)
-    return traced_arrays(
-        graph,
-        {"x": 1, "interval": 2, "ahead": 2} | interval_sizes(layout),
-        {"x": [there], "reached": [there], "left_over": [left_over]},
-    )
+    from forearm.codegen.functions import traced_formula
+
+    def formula(x: Scalars, ahead: Scalars, interval: Scalars, *places: Scalars) -> dict[str, Scalars]:
+        twice, _ = interval
+        ranges = SpeedInterval(layout, twice, *places).ranges(*ahead)
+        u = fastest(ranges, x[0], (ahead[1] - x[0]) / twice)
+        there = maximum(x[0] + twice * u, 0.0)
+        return {"x": [there], "reached": [there]}
+
+    return traced_formula(formula, {"x": 1, "ahead": 2} | _interval_sizes(layout))
 
 
 def traced_top(layout: RowLayout) -> Traced:
     """`top`: the largest x up to `cap` at which the limits of one `place` leave a u; 0 if none."""
-    graph = Graph()
-    interval = TracedInterval(layout, graph)
-    ((cap,),) = interval.inputs(cap=1)
-    x, _ = edge(interval.at_one_place(), cap, 0.0, 0.0, 1.0)
-    sizes = {"place": layout.width, "limits": layout.limit_width, "cap": 1}
-    return traced_arrays(graph, sizes, {"top": [x]})
+    from forearm.codegen.functions import traced_formula
+
+    def formula(place: Scalars, limits: Scalars, cap: Scalars) -> dict[str, Scalars]:
+        shares = partial(layout.shares, place, limits, of_hand=solved_hand_share)
+        return {"top": [edge(bounded_by(shares, cap[0].graph), cap[0], 0.0, 0.0, 1.0)[0]]}
+
+    return traced_formula(formula, {"place": layout.width, "limits": layout.limit_width, "cap": 1})

@@ -64,6 +64,7 @@ def test_document_of_a_row_has_every_field_and_what_follows() -> None:
         "agreement",
         "operations",
         "peak_share",
+        "tolerance",
     }
     assert set(document) == expected | {"ratio", "met", "disagrees"}
     assert (document["ratio"], document["met"], document["disagrees"]) == (pytest.approx(5.0), False, True)

@@ -22,7 +22,7 @@ class BenchmarkRow:
     and a peer's median in the same run.
 
     `at_least` is what the ratio peer / ours should reach; `agreement` the largest difference of the two
-    answers over the largest value; `operations` those of one state without sines and cosines; `peak_share`
+    answers over the largest value, which may be `tolerance`; `operations` those of one state without sines and cosines; `peak_share`
     their share of the machine's peak.
     """
 
@@ -36,6 +36,7 @@ class BenchmarkRow:
     agreement: float | None = None
     operations: int | None = None
     peak_share: float | None = None
+    tolerance: float = APART
 
     @property
     def ratio(self) -> float | None:
@@ -54,7 +55,7 @@ class BenchmarkRow:
     @property
     def disagrees(self) -> bool:
         """Whether the two answers differ, or one of them is no number."""
-        return self.agreement is not None and not self.agreement <= APART
+        return self.agreement is not None and not self.agreement <= self.tolerance
 
     def document(self) -> dict[str, Any]:
         """Every field and what follows from them, for JSON."""

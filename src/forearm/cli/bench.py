@@ -27,6 +27,7 @@ ROOMS = (
     "simulation",
     "inverse_kinematics",
     "planning",
+    "time_optimal",
     "schedules",
     "control",
     "fixed_point",
@@ -39,7 +40,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--peers", action="store_true", help="time other packages beside ours, where installed"
     )
     parser.add_argument(
-        "--only", choices=ROOMS, metavar="NAME", help=f"measure only this, {names_of(ROOMS)} (default: all)"
+        "--only",
+        type=lambda name: name.replace("-", "_"),
+        choices=ROOMS,
+        metavar="NAME",
+        help=f"measure only this, {names_of(ROOMS)} (default: all)",
     )
     parser.add_argument(
         "--device",

@@ -20,6 +20,7 @@ PACKAGES = {
     "EAIK": "eaik",
     "Ruckig": "ruckig",
     "SciPy": "scipy",
+    "toppra": "toppra",
 }  # name: what is imported
 
 

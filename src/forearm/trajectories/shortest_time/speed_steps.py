@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FLAT = 1e-30  # of a share by u: below it a limit bounds x alone
 FAR = 1e300  # of bounds of u where there are none
-CLOSE = 1e-10  # of the bounds: what they may miss each other by
+CLOSE = 1e-10  # of limits, of x, and of the bounds of u: what they may be missed by
 NEAR = 1e-8  # of x, or of the bounds: as good as their edge
 MOST = 100  # steps; five to ten are usual
 SETTLING = 5.5  # of these for u at one x
@@ -47,9 +47,11 @@ class URange:
     most: UBound
 
     def with_share(self, u: Scalar, share: Scalar, by_u: Scalar, by_x: Scalar) -> URange:
-        """Where -1 <= share <= 1 must hold too, straight on from u."""
-        inverse = 1.0 / choose(abs(by_u), FLAT, FLAT, by_u)
-        a, b, slope = u + (1.0 - share) * inverse, u - (1.0 + share) * inverse, -by_x * inverse
+        """Where -1 <= share <= 1 must hold too, straight on from u; by CLOSE more, as u says little of a limit
+        that depends on x alone.
+        """
+        inverse, all_of_it = 1.0 / choose(abs(by_u), FLAT, FLAT, by_u), 1.0 + CLOSE
+        a, b, slope = u + (all_of_it - share) * inverse, u - (all_of_it + share) * inverse, -by_x * inverse
         return self.within(UBound(minimum(a, b), slope), UBound(maximum(a, b), slope))
 
     def within(self, least: UBound, most: UBound) -> URange:
@@ -88,9 +90,7 @@ def edge(ranges: Ranges, start: Scalar, u: Scalar, other: Scalar, known: Scalar)
         found = ranges(x, u)
         least, most = found.least, found.most
         room, slope = most.value - least.value, most.slope - least.slope
-        # of u: what the bounds are known to, and change by when x changes by as much
-        size = abs(least.value) + abs(most.value) + abs(slope) * x
-        off = CLOSE * size + FLAT
+        off = CLOSE * (abs(least.value) + abs(most.value)) + FLAT
         between = minimum(maximum(u, least.value), most.value)
         target = choose(room, 0.0, 0.5 * (least.value + most.value), between)
         settles = choose(off, abs(target - u), choose(settling, SETTLING, 1.0, 0.0), 0.0)
@@ -176,6 +176,7 @@ class SpeedInterval:
             ],
             twice.graph,
         )
+        low, high = low * (1.0 - CLOSE), high * (1.0 + CLOSE)  # x is known no better
         return lambda x, u: bounded(x, u).within(
             UBound((low - x) * inverse, -inverse), UBound((high - x) * inverse, -inverse)
         )

@@ -51,10 +51,13 @@ class URange:
     least: UBound
     most: UBound
 
-    def with_share(self, u: Scalar, share: Scalar, by_u: Scalar, by_x: Scalar) -> URange:
-        """Where -1 <= share <= 1 must hold too, straight on from u."""
+    def with_share(self, x: Scalar, u: Scalar, share: Scalar, by_u: Scalar, by_x: Scalar) -> URange:
+        """Where -1 <= share <= 1 must hold too, straight on from u, but for what shares are known to: of one
+        that u hardly changes this is a lot of u.
+        """
         inverse = 1.0 / choose(abs(by_u), FLAT, FLAT, by_u)
-        a, b, slope = u + (1.0 - share) * inverse, u - (1.0 + share) * inverse, -by_x * inverse
+        most = 1.0 + CLOSE * (1.0 + abs(by_x) * x)
+        a, b, slope = u + (most - share) * inverse, u - (most + share) * inverse, -by_x * inverse
         return self.within(UBound(minimum(a, b), slope), UBound(maximum(a, b), slope))
 
     def within(self, least: UBound, most: UBound) -> URange:
@@ -93,9 +96,7 @@ def edge(ranges: Ranges, start: Scalar, u: Scalar, other: Scalar, known: Scalar)
         found = ranges(x, u)
         least, most = found.least, found.most
         room, slope = most.value - least.value, most.slope - least.slope
-        # of u: what the bounds are known to, and change by when x changes by as much
-        size = abs(least.value) + abs(most.value) + abs(slope) * x
-        off = CLOSE * size + FLAT
+        off = CLOSE * (abs(least.value) + abs(most.value)) + FLAT  # of u: what the bounds are known to
         between = minimum(maximum(u, least.value), most.value)
         target = choose(room, 0.0, 0.5 * (least.value + most.value), between)
         settles = choose(off, abs(target - u), choose(settling, SETTLING, 1.0, 0.0), 0.0)
@@ -185,7 +186,7 @@ class TracedInterval:
         def bounded(x: Scalar, u: Scalar) -> URange:
             found = anywhere()
             for share in zip(*substituted(self.graph, [made, by_u, by_x], {x_any: x, u_any: u}), strict=True):
-                found = found.with_share(u, *share)
+                found = found.with_share(x, u, *share)
             return found
 
         return bounded

@@ -45,9 +45,9 @@ class Boundary:
 
 def nodes(path: JointPath, count: int) -> Array:
     """About `count` even places and all at which the path changes: breaks, corners, reversals of joints."""
-    fixed = [np.array([0.0, path.length]), np.array(path.corners), path.reversals()]
-    if len(path.breaks) <= count:
-        fixed.append(path.breaks)
+    rests = np.array([0.0, *path.corners, path.length])
+    # an interval has one piece of the path, and between two rests there is a node to move through
+    fixed = [rests, 0.5 * (rests[:-1] + rests[1:]), path.breaks, path.reversals()]
     must = _distinct(np.sort(np.concatenate(fixed)), path.length)
     even = np.linspace(0.0, path.length, count + 1)
     k = np.searchsorted(must, even)
@@ -162,6 +162,8 @@ def largest_use(problem: PathProblem, profile: Profile) -> Array:
     used = np.maximum(np.maximum(shares[:, 0], shares[:, 1]), shares[:, 2])
     for end, other in ((1, 0), (0, 1)):
         still = np.flatnonzero(profile.x[end : end + grid.count] == 0.0)
+        if not still.size:
+            continue
         shares = _beside_rest(problem, profile, 2 * still + end, profile.x[still + other])
         used[still] = np.maximum(used[still], shares)
     return used if grid.margin is None else used * grid.margin

@@ -29,7 +29,7 @@ from forearm.trajectories.shortest_time.speed_steps import traced_backward, trac
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
-FASTEST = 1e8  # of the path's length squared, 1/s^2: x where nothing bounds it
+FASTEST = 1e14  # of the path's length squared, 1/s^2: x where nothing bounds it
 USED = 1.0 - 4e-4  # of every limit, so that they hold between nodes too
 ROOM = 1e-9  # of x: an end so little beyond what leads on is taken to lead on
 

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from forearm.trajectories.joint import NEVER, durations, phases
-from forearm.trajectories.synchronise import common_duration, common_durations, is_possible
+from forearm.trajectories.synchronise import common_duration, is_possible
 
 Array = NDArray[np.float64]
 ROUNDING = 1e-13  # relative: a few dozen operations
@@ -171,7 +171,7 @@ def test_floats_and_arrays_agree_to_the_bit(n: int) -> None:
     count, a, v, lower, upper = 3000, 2.5, 1.5, -1.5, 1.6
     x0, v0, x1, v1 = columns = list(rng.uniform(-1.4, 1.4, (4, n, count)))
     spans = durations(x0, v0, x1, v1, a, v, lower, upper)
-    T = common_durations(*spans)
+    T = common_duration(list(zip(*spans, strict=True)))
     made = phases(x0, v0, x1, v1, a, v, np.where(T < NEVER, T, 0.0))
 
     assert 0.05 < (T < NEVER).mean() < 1.0
@@ -188,7 +188,6 @@ def test_floats_and_arrays_agree_to_the_bit(n: int) -> None:
 def test_common_duration_passes_gaps_that_follow_each_other() -> None:
     spans = [(1.0, 1.5, 4.0), (2.0, 2.0, 2.0), (0.5, 3.9, 6.0), (0.1, 5.0, 7.5), (0.0, 7.6, 9.0)]
     assert common_duration(spans) == 7.5
-    columns = [np.array(column)[:, None] for column in zip(*spans, strict=True)]
-    assert common_durations(*columns).tolist() == [7.5]
+    assert common_duration([tuple(map(np.atleast_1d, span)) for span in spans]).tolist() == [7.5]
     spans[3] = (0.1, 5.0, NEVER)
     assert common_duration(spans) == NEVER

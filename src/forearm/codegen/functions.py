@@ -266,6 +266,19 @@ class Traced:
         return (*self.inputs, *self.outputs)
 
 
+def traced_formula(formula: Callable[..., Results], inputs: dict[str, int]) -> Traced:
+    """A formula over any scalar on a graph of its own. Called with a list of scalars for each input, of the
+    sizes given, it returns arrays of scalars by the names of the outputs. Nothing is rearranged.
+    """
+    graph = Graph()
+    given = [[graph.input(f"{name}[{i}]") for i in range(size)] for name, size in inputs.items()]
+    results = {name: np.array(made, dtype=object) for name, made in formula(*given).items()}
+    outputs = tuple(Argument(name, table.shape, "") for name, table in results.items())
+    return Traced(
+        graph, results, tuple(Argument(name, (size,), "") for name, size in inputs.items()), outputs
+    )
+
+
 def column_groups(traced: Traced) -> list[list[Any]]:
     """Results in groups that share most, for `symbols.ordering.grouped_order`: the columns of all matrices
     together, the last first, then vectors.

@@ -105,4 +105,5 @@ MAKERS = (
     "kinematics/closed_form",
     "reduction",
     "symbols",
+    "trajectories",
 )

@@ -42,6 +42,8 @@ def made(
     # A long arm's derivatives are computed column by column, and those of one state fill the lanes too.
     is_alone = part == "single" and not (isinstance(request, CompileRequest) and has_long_slopes(request))
     target = host(request.dtype, 1 if is_alone else None, request.cpu)
+    if isinstance(request, TracedRequest) and not request.contract:
+        target = replace(target, fused=False)
     text, inputs, outputs, counts = written(name, request, target, part == "each")
     texts = [text, entry_text(name, inputs, outputs, np.dtype(request.dtype))] if with_entry else [text]
     about = {

@@ -52,12 +52,13 @@ class TracedRequest:
     arm: Arm | None
     dtype: str
     cpu: str
+    contract: bool = True  # a product that is added to something is rounded with the sum
     parameters: tuple[str, ...] = ()
 
     @property
     def key(self) -> object:
         """All that decides what the code computes."""
-        return "traced", self.functions, self.made_of, self.dtype, self.cpu
+        return "traced", self.functions, self.made_of, self.dtype, self.cpu, self.contract
 
 
 @dataclass(frozen=True)

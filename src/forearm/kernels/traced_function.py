@@ -80,12 +80,14 @@ def compile_function(
     arm: Arm | None = None,
     dtype: str = "float64",
     cpu: str | None = None,
+    contract: bool = True,
 ) -> TracedFunction:
     """A function on the graph as machine code, from the cache if the same was compiled before.
 
     Code is known by all that the graph computes. Where tracing takes long, give a function that traces and a
     `key` of everything that it traces from: then nothing is traced if the code is there. `arm` is the arm
-    whose function it is, for messages; `dtype` and `cpu` are those of `fa.compile`.
+    whose function it is, for messages; `dtype` and `cpu` are those of `fa.compile`. Without `contract` each
+    operation is rounded by itself, as Python's floats are: no fused multiply-add.
     """
     if not name.isascii() or not name.isidentifier():
         raise InputError(f"compile_function, name: expected letters, digits and _, got {shorten(name)}.")
@@ -95,7 +97,7 @@ def compile_function(
         found = traced() if callable(traced) else traced
         traced, made_of = found, _content(found)
     trace = traced if callable(traced) else lambda: traced
-    return TracedFunction(TracedRequest((name,), trace, made_of, arm, dtype, chosen(cpu)))
+    return TracedFunction(TracedRequest((name,), trace, made_of, arm, dtype, chosen(cpu), contract))
 
 
 def _content(traced: Traced) -> list[Any]:

@@ -8,22 +8,22 @@ that starts faster than its limit holds none above it: the first phase brakes it
 from __future__ import annotations
 
 from dataclasses import dataclass
-from operator import gt
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import InputError
-from forearm.trajectories.failures import PlanStatus, refuse, statuses
-from forearm.trajectories.joint import NEVER, braked, durations, later, phases
+from forearm.trajectories.compiled_planner import STATES, planned
+from forearm.trajectories.failures import refuse
 from forearm.trajectories.limits import MotionLimits
+from forearm.trajectories.plan_status import PlanStatus
 from forearm.trajectories.switching import Switching
-from forearm.trajectories.synchronise import common_duration, common_durations, is_possible
-from forearm.values import LARGEST, as_floats, as_shape, check_kind, check_number, frozen_array
+from forearm.trajectories.synchronise import accelerations
+from forearm.values import as_floats, as_shape, check_kind, check_number, frozen_array
 
 Array = NDArray[np.float64]
 ROWS = 1024  # plans computed together: what is between the steps stays in the nearest caches
-STATES = ("q0", "qd0", "q1", "qd1")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,15 @@ class Plans:
     @property
     def accelerations(self) -> Array:
         """The accelerations of the three phases, (B, n, 3)."""
-        return _accelerations(self.qd0, self.held, self.qd1, self.limits.acceleration)
+        return self._accelerations(slice(None))
+
+    def _accelerations(self, rows: slice | int) -> Array:
+        a, held = self.limits.acceleration, self.held[rows]
+        made = np.zeros((*held.shape, 3))
+        made[..., 0], made[..., 2] = accelerations(
+            self.qd0[rows], held, self.qd1[rows], a[rows] if a.ndim == 2 else a
+        )
+        return made
 
     def __getitem__(self, index: int) -> Switching:
         """One of them as a motion; an error with the reason where it was not planned."""
@@ -66,7 +74,7 @@ class Plans:
             points=np.stack([self.q0[index], self.q1[index]]),
             velocities=np.stack([self.qd0[index], self.qd1[index]]),
             phases=self.phases[index][None],
-            accelerations=self.accelerations[index][None],
+            accelerations=self._accelerations(index)[None],
         )
 
 
@@ -91,39 +99,19 @@ def bang_bang(
     """
     check_kind(limits, MotionLimits, "bang_bang, limits")
     limits.check_one("bang_bang")
-    x0, v0, x1, v1 = (
-        frozen_array(value, (limits.n,), f"bang_bang, {name}")
-        for name, value in zip(STATES, (q0, qd0, q1, qd1), strict=True)
-    )
-    # A joint at a time in plain floats: for one plan that costs half of what NumPy's calls do.
-    # The bits are the same.
-    a, v, lower, upper = limits.rows
-    start = [x0.tolist(), v0.tolist()]
-    braking = None
-    if any(map(gt, map(abs, start[1]), v)):
-        *start, braking = map(list, zip(*map(braked, *start, a, v, lower, upper), strict=True))
-    ends = [*start, x1.tolist(), v1.tolist(), a, v]
-    spans = list(map(durations, *ends, lower, upper))
-    if braking is not None:
-        spans = list(map(later, spans, braking))
-    if duration is None:
-        T = common_duration(spans)
-        fits = T < NEVER
-    else:
-        T = check_number(duration, "bang_bang, duration", minimum=0.0)
-        fits = all(is_possible(T, *span) for span in spans)
-    if not fits:
-        refuse((x0, v0, x1, v1), limits, duration, "bang_bang")
-    left = [T] * limits.n if braking is None else [T - time for time in braking]
-    made = np.array(list(map(phases, *ends, left)))
-    if braking is not None:
-        made[:, 0] += braking
-    return Switching(
-        points=np.stack([x0, x1]),
-        velocities=np.stack([v0, v1]),
-        phases=made[None, :, :3],
-        accelerations=_accelerations(v0, made[:, 3], v1, limits.acceleration)[None],
-    )
+    points, velocities = np.empty((2, limits.n)), np.empty((2, limits.n))
+    states = points[0], velocities[0], points[1], velocities[1]
+    for name, row, value in zip(STATES, states, (q0, qd0, q1, qd1), strict=True):
+        row[:] = value if _is_row(value, limits.n) else as_shape(value, (limits.n,), f"bang_bang, {name}")
+    asked = None
+    if duration is not None:
+        asked = np.array([check_number(duration, "bang_bang, duration", minimum=0.0)])
+    status, _, _, phases, rates = planned((*states, *limits.four), asked)
+    if status[0] != 0.0:  # also where it is NaN
+        for name, row in zip(STATES, states, strict=True):
+            frozen_array(row, (limits.n,), f"bang_bang, {name}")
+        refuse(states, limits, duration, "bang_bang")
+    return Switching(points, velocities, phases[None], rates[None])
 
 
 def bang_bang_many(
@@ -161,63 +149,54 @@ def bang_bang_many(
     plans = Plans(
         x0, v0, x1, v1, limits, np.zeros(B, np.int8), np.empty(B), np.empty((B, n)), np.empty((B, n, 3))
     )
-    for first in range(0, B, ROWS):
-        rows = slice(first, min(first + ROWS, B))
-        _fill(plans, rows, None if asked is None else asked[rows])
+    if asked is not None:
+        asked = np.where(np.isfinite(asked), asked, -1.0)[:, None]  # no joint takes less than no time
+    _fill(plans, asked)
     return plans
 
 
-def _fill(plans: Plans, rows: slice, asked: Array | None) -> None:
-    """Plan these rows; joints first, so that the limits of a joint stand before its row."""
-    limits, status = plans.limits, plans.status[rows]
-    x0, v0, x1, v1 = (np.ascontiguousarray(getattr(plans, name)[rows].T) for name in STATES)
-    a, v, lower, upper = (np.ascontiguousarray(x.T) for x in limits.of(rows))
-    known = _are_numbers(x0, v0, x1, v1)
-    if not known.all():
-        x0, v0, x1, v1 = (np.where(known, x, 0.0) for x in (x0, v0, x1, v1))
-    is_slow = (np.abs(v0) <= v).all()
-    place, speed, braking = (x0, v0, 0.0) if is_slow else braked(x0, v0, a, v, lower, upper)
-    ends = (place, speed, x1, v1, a, v)
-    spans = durations(*ends, lower, upper)
-    spans = spans if is_slow else later(spans, braking)
-    T = common_durations(*spans)
-    bad = np.flatnonzero(T >= NEVER)
-    if bad.size:
-        bounds = limits.of(np.arange(rows.start, rows.stop)[bad])
-        status[bad] = statuses((x0.T[bad], v0.T[bad], x1.T[bad], v1.T[bad]), bounds, spans[0].T[bad])
-    if asked is not None:
-        status[(T < NEVER) & ~is_possible(asked, *spans).all(axis=0)] = PlanStatus.DURATION
-        T = np.where(status == PlanStatus.PLANNED, asked, 0.0)
-    status[~known] = PlanStatus.NO_NUMBER
-    first, *times, held = phases(*ends, T if is_slow else T - braking)
-    for i, t in enumerate((first if is_slow else first + braking, *times)):
-        plans.phases[rows][..., i] = t.T
-    plans.held[rows], plans.duration[rows] = held.T, T
-    if status.any():
-        for array in (plans.phases, plans.held, plans.duration):
-            array[rows][status != PlanStatus.PLANNED] = np.nan
+def _fill(plans: Plans, asked: Array | None) -> None:
+    """Plan all rows, in blocks; limits for all are repeated once, for the rows of one block."""
+    limits, most = plans.limits, min(len(plans), ROWS)
+    shared = None
+    if limits.count is None:
+        shared = np.empty((4, most, limits.n))
+        shared[:] = np.stack(limits.four)[:, None]
+    status, rates = np.empty((most, 1)), np.empty((most, limits.n, 3))
+    for first in range(0, len(plans), ROWS):
+        rows = slice(first, min(first + ROWS, len(plans)))
+        block = slice(0, rows.stop - first)
+        bounds = [x[rows] for x in limits.four] if shared is None else shared[:, block]
+        results = plans.duration[rows, None], plans.held[rows], plans.phases[rows]
+        planned(
+            (plans.q0[rows], plans.qd0[rows], plans.q1[rows], plans.qd1[rows], *bounds),
+            None if asked is None else asked[rows],
+            (status[block], *results, rates[block]),
+        )
+        if status[block].any():
+            _refuse_rows(plans.status[rows], status[block, 0], results)
 
 
-def _accelerations(v0: Array, held: Array, v1: Array, a: Array) -> Array:
-    """Those of the three phases, (..., n, 3)."""
-    made = np.zeros((*held.shape, 3))
-    made[..., 0], made[..., 2] = np.sign(held - v0) * a, np.sign(v1 - held) * a
-    return made
+def _refuse_rows(status: NDArray[np.int8], codes: Array, results: tuple[Array, ...]) -> None:
+    """Say which rows are not planned; a number that is none makes the code NaN."""
+    status[:] = np.where(np.isnan(codes), PlanStatus.NO_NUMBER, codes)
+    for array in results:
+        array[status != PlanStatus.PLANNED] = np.nan
 
 
-def _are_numbers(*states: Array) -> NDArray[np.bool_]:
-    """Which plans (B,) can be computed with; NaN compares as false."""
-    most = np.abs(states[0])
-    for state in states[1:]:
-        np.maximum(most, np.abs(state), out=most)
-    known: NDArray[np.bool_] = np.all(most <= LARGEST, axis=0)
-    return known
+def _is_row(value: Any, n: int) -> bool:
+    """Whether it needs no conversion."""
+    return type(value) is np.ndarray and value.dtype == np.float64 and value.shape == (n,)
 
 
 def _states(value: ArrayLike, n: int, name: str) -> Array:
     known = isinstance(value, np.ndarray) and value.dtype == np.float64
     # copied once: batches are large
-    array = np.array(value) if known else as_floats(value, f"bang_bang_many, {name}")
+    array = (
+        np.array(value, order="C")
+        if known
+        else np.ascontiguousarray(as_floats(value, f"bang_bang_many, {name}"))
+    )
     if array.ndim != 2 or array.shape[1] != n:
         raise InputError(f"bang_bang_many, {name}: expected shape (B, {n}), got {array.shape}.")
     return array

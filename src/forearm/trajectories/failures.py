@@ -1,8 +1,7 @@
-"""Why planning failed: a number for each of many, a sentence with the joint for one."""
+"""Why planning one motion failed: a sentence with the joint."""
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import NoReturn
 
 import numpy as np
@@ -11,55 +10,10 @@ from numpy.typing import NDArray
 from forearm.errors import InputError
 from forearm.trajectories.joint import NEVER, braked, durations, later
 from forearm.trajectories.limits import MotionLimits
+from forearm.trajectories.plan_status import PlanStatus
 from forearm.trajectories.synchronise import is_possible
 
 Array = NDArray[np.float64]
-
-
-class PlanStatus(IntEnum):
-    """Whether planning succeeded, or why it failed."""
-
-    PLANNED = 0
-    NO_NUMBER = 1
-    TOO_FAST = 2
-    OUT_OF_RANGE = 3
-    NO_ROOM = 4
-    NOTHING_COMMON = 5
-    DURATION = 6
-
-    @property
-    def reason(self) -> str:
-        """The status in words."""
-        return REASONS[self]
-
-
-REASONS = {
-    PlanStatus.PLANNED: "planned",
-    PlanStatus.NO_NUMBER: "a number of the request is not finite, or above 1e30",
-    PlanStatus.TOO_FAST: "the end is faster than the joint may move",
-    PlanStatus.OUT_OF_RANGE: "the start or the end lies outside of the joint's range",
-    PlanStatus.NO_ROOM: "the joint would have to turn round outside of its range",
-    PlanStatus.NOTHING_COMMON: (
-        "no duration is possible for all joints: this one cannot be so slow within its range"
-    ),
-    PlanStatus.DURATION: "the duration asked for is not possible",
-}
-
-
-def statuses(
-    states: tuple[Array, Array, Array, Array], limits: tuple[Array, Array, Array, Array], shortest: Array
-) -> NDArray[np.int8]:
-    """Why plans between states (B, n) within limits (B, n) or (1, n) (acceleration, velocity, lower, upper)
-    have no duration, given the shortest (B, n) of each joint, NEVER where there is none.
-    """
-    x0, _, x1, v1 = states
-    _, velocity, lower, upper = limits
-    made = np.full(len(x0), PlanStatus.NOTHING_COMMON, np.int8)
-    made[(shortest >= NEVER).any(axis=1)] = PlanStatus.NO_ROOM
-    outside = (x0 < lower) | (x0 > upper) | (x1 < lower) | (x1 > upper)
-    made[outside.any(axis=1)] = PlanStatus.OUT_OF_RANGE
-    made[(np.abs(v1) > velocity).any(axis=1)] = PlanStatus.TOO_FAST
-    return made
 
 
 def refuse(

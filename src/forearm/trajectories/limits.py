@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -81,10 +80,10 @@ class MotionLimits:
                 f"{float(self.upper[wrong][0])!r}; change them round."
             )
 
-    @cached_property
-    def rows(self) -> tuple[list[float], list[float], list[float], list[float]]:
-        """Accelerations, velocities, lower and upper bounds as plain floats."""
-        return self.acceleration.tolist(), self.velocity.tolist(), self.lower.tolist(), self.upper.tolist()
+    @property
+    def four(self) -> tuple[Array, Array, Array, Array]:
+        """Accelerations, velocities, lower and upper bounds."""
+        return self.acceleration, self.velocity, self.lower, self.upper
 
     @property
     def n(self) -> int:
@@ -95,12 +94,6 @@ class MotionLimits:
     def count(self) -> int | None:
         """For how many plans, B, there is a row each; None where one is for all."""
         return len(self.acceleration) if self.acceleration.ndim == 2 else None
-
-    def of(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Array, Array, Array]:
-        """Accelerations, velocities, lower and upper bounds of these plans, (b, n), or (1, n) for all."""
-        four = self.acceleration, self.velocity, self.lower, self.upper
-        a, v, lower, upper = (x[rows] if x.ndim == 2 else x[None] for x in four)
-        return a, v, lower, upper
 
     def check_one(self, what: str) -> None:
         """Refuse limits of many plans where one is made."""

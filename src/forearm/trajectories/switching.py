@@ -39,7 +39,7 @@ class Switching:
     def __post_init__(self) -> None:
         for name in ("points", "velocities", "phases", "accelerations"):
             view = getattr(self, name).view()
-            view.flags.writeable = False
+            view.setflags(write=False)
             object.__setattr__(self, name, view)
 
     @property
@@ -50,13 +50,15 @@ class Switching:
     @cached_property
     def segments(self) -> Array:
         """The durations of the segments, (k,)."""
-        taken: Array = self.phases.sum(axis=2).max(axis=1)
+        taken: Array = np.maximum.reduce(np.add.reduce(self.phases, axis=2), axis=1)
         return taken
 
     @cached_property
     def times(self) -> Array:
         """When the points are passed, (k + 1,), from 0 on."""
-        return np.concatenate([[0.0], np.cumsum(self.segments)])
+        passed = np.zeros(len(self.segments) + 1)
+        np.add.accumulate(self.segments, out=passed[1:])
+        return passed
 
     @property
     def duration(self) -> float:

@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import InputError, shorten
 from forearm.trajectories.bangbang import Plans, bang_bang_many
-from forearm.trajectories.failures import PlanStatus, refuse
+from forearm.trajectories.failures import refuse
 from forearm.trajectories.limits import MotionLimits
+from forearm.trajectories.plan_status import PlanStatus
 from forearm.trajectories.switching import Switching
 from forearm.values import LARGEST, as_floats, as_shape, check_kind
 

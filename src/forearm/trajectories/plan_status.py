@@ -1,0 +1,72 @@
+"""Whether planning succeeded, or why it failed: a number for each plan."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from enum import IntEnum
+
+from forearm.symbols.scalars import Scalar, choose, maximum
+from forearm.trajectories.joint import NEVER
+from forearm.values import LARGEST
+
+BEYOND = math.nextafter(LARGEST, math.inf)  # the smallest number that is too large
+
+
+class PlanStatus(IntEnum):
+    """Whether planning succeeded, or why it failed."""
+
+    PLANNED = 0
+    NO_NUMBER = 1
+    TOO_FAST = 2
+    OUT_OF_RANGE = 3
+    NO_ROOM = 4
+    NOTHING_COMMON = 5
+    DURATION = 6
+
+    @property
+    def reason(self) -> str:
+        """The status in words."""
+        return REASONS[self]
+
+
+REASONS = {
+    PlanStatus.PLANNED: "planned",
+    PlanStatus.NO_NUMBER: "a number of the request is not finite, or above 1e30",
+    PlanStatus.TOO_FAST: "the end is faster than the joint may move",
+    PlanStatus.OUT_OF_RANGE: "the start or the end lies outside of the joint's range",
+    PlanStatus.NO_ROOM: "the joint would have to turn round outside of its range",
+    PlanStatus.NOTHING_COMMON: (
+        "no duration is possible for all joints: this one cannot be so slow within its range"
+    ),
+    PlanStatus.DURATION: "the duration asked for is not possible",
+}
+
+
+def status_of(
+    states: Sequence[Sequence[Scalar]],
+    limits: Sequence[Sequence[Scalar]],
+    shortest: Sequence[Scalar],
+    T: Scalar,
+    impossible: Scalar,
+) -> Scalar:
+    """The status as a number, given joint by joint states (q0, qd0, q1, qd1), limits (acceleration, velocity,
+    lower, upper) and shortest durations, the shortest duration T of all, NEVER where there is none, and
+    whether the one asked for is `impossible` (1, else 0).
+    """
+    largest = shortest_of_all = too_fast = outside = 0.0
+    for x0, v0, x1, v1, (_, v, lower, upper), least in zip(
+        *states, zip(*limits, strict=True), shortest, strict=True
+    ):
+        for x in (x0, v0, x1, v1):
+            largest = maximum(largest, abs(x))
+        too_fast = choose(v, abs(v1), 1.0, too_fast)
+        for x in (x0, x1):
+            outside = choose(x, lower, 1.0, choose(upper, x, 1.0, outside))
+        shortest_of_all = maximum(shortest_of_all, least)
+    none = choose(shortest_of_all, NEVER, float(PlanStatus.NOTHING_COMMON), float(PlanStatus.NO_ROOM))
+    none = choose(0.0, outside, float(PlanStatus.OUT_OF_RANGE), none)
+    none = choose(0.0, too_fast, float(PlanStatus.TOO_FAST), none)
+    status = choose(T, NEVER, float(PlanStatus.DURATION) * impossible, none)
+    # NaN compares as false
+    return choose(largest, BEYOND, status, float(PlanStatus.NO_NUMBER))

@@ -45,32 +45,32 @@ def first_duration(ends: Ends, way: Scalar, doubt: Scalar, start: Scalar) -> tup
     f, slope = -maximum(above, below), choose(below, above, there.slope, back.slope)
 
     top = upper_duration(one, way, start)
-    has_end = choose(gap_start, gap_end, choose(gap_start, start, 0.0, 1.0), 0.0)
-    top = choose(0.0, has_end, minimum(top, gap_start), top)
-    top = maximum(top, start)
+    before_gap = choose(gap_start, gap_end, choose(gap_start, start, 0.0, 1.0), 0.0)
+    top = maximum(start, choose(0.0, before_gap, minimum(top, gap_start), top))
     at_top = farthest(one, top)
     f_top = at_top.way - way
     # 0 where f stays below 0 up to the gap, but for a hill before it
-    rises = choose(f_top, -lost, 1.0 - has_end, 1.0)
+    rises = choose(f_top, -lost, 1.0 - before_gap, 1.0)
     from_top = choose(0.0, rises, minimum(top, maximum(start, tangent(top, f_top, at_top.slope))), start)
     from_start = choose(0.0, slope, tangent(start, f, slope), NEVER)
-    T = choose(from_start, top, from_start, from_top)
-    inside = choose(f, -lost, 1.0, 0.0)
-    _, T, _, _ = iterate(
-        lambda state: _step(one, way, rises, state),
-        [start, T, top, inside * NEVER],
+    # of what lies between, where to go on if a tangent leads out: the middle, or the end that is the root
+    share = choose(abs(f_top), doubt + rounding(ends, top), 1.0, 0.5)
+    too_far = choose(f, -lost, 1.0, 0.0)
+    _, T, _, _, f = iterate(
+        lambda state: _step(one, way, rises, share, state),
+        [start, choose(from_start, top, from_start, from_top), top, too_far * NEVER, f],
         lambda state: (CLOSE * state[1], abs(state[3])),
         MOST,
         title="duration",
     )
-    again = inside * (1.0 - rises) * choose(far_enough(one, way, T, lost), 0.0, 1.0, 0.0)
-    T = choose(0.0, inside, choose(0.0, again, gap_end, T), start)
-    return T, again
+    again = too_far * (1.0 - rises) * choose(f, -lost, 1.0, 0.0)
+    return choose(0.0, too_far, choose(0.0, again, gap_end, T), start), again
 
 
 def rounding(ends: Ends, T: Scalar) -> Scalar:
-    """What rounding may lose of a way that takes a time T."""
-    return ROUNDING * minimum(abs(ends.v0) + abs(ends.v1) + T, ends.V) * T
+    """What rounding may lose of a way that takes a time T, of which ramps take little more than a velocity."""
+    fast = abs(ends.v0) + abs(ends.v1)
+    return ROUNDING * (minimum(fast + T, ends.V) * T + fast * minimum(fast + 2.0, T))
 
 
 def tangent(T: Scalar, f: Scalar, slope: Scalar) -> Scalar:
@@ -78,24 +78,19 @@ def tangent(T: Scalar, f: Scalar, slope: Scalar) -> Scalar:
     return T - f / (slope + choose(0.0, abs(slope), 0.0, TINY))
 
 
-def far_enough(ends: Ends, way: Scalar, T: Scalar, lost: Scalar) -> Scalar:
-    """Not negative where the farthest motion in T goes far enough."""
-    return farthest(ends, T).way - way + 4.0 * lost + rounding(ends, T)
-
-
-def _step(ends: Ends, way: Scalar, rises: Scalar, state: list[Scalar]) -> list[Scalar]:
-    """One step from a duration between two: along the tangent if that stays between them, else to the middle,
-    or nowhere if f does not rise to 0.
+def _step(ends: Ends, way: Scalar, rises: Scalar, share: Scalar, state: list[Scalar]) -> list[Scalar]:
+    """One step from a duration between two: along the tangent if that stays between them, else to a share of
+    what lies between, or nowhere if f does not rise to 0. The last of the state is f before the step.
     """
-    low, T, high, _ = state
+    low, T, high, _, _ = state
     found = farthest(ends, T)
     f = found.way - way
     low, high = choose(f, 0.0, T, low), choose(f, 0.0, high, T)
     new = tangent(T, f, found.slope)
     outside = choose(minimum(new - low, high - new), 0.0, choose(CLOSE * T, abs(new - T), 1.0, 0.0), 0.0)
     new = maximum(low, minimum(high, new))
-    new = choose(0.0, outside, choose(0.0, rises, 0.5 * (low + high), T), new)
-    return [low, new, high, new - T]
+    new = choose(0.0, outside, choose(0.0, rises, low + share * (high - low), T), new)
+    return [low, new, high, new - T, f]
 
 
 def upper_duration(ends: Ends, way: Scalar, start: Scalar) -> Scalar:

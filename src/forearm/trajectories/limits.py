@@ -100,7 +100,7 @@ class MotionLimits:
         """For how many plans, B, there is a row each; None where one is for all."""
         return len(self.acceleration) if self.acceleration.ndim == 2 else None
 
-    @property
+    @cached_property
     def has_jerk(self) -> bool:
         """Whether the jerk of every joint is bounded."""
         return bool((self.jerk < LARGEST).all())

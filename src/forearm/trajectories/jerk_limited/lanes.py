@@ -45,7 +45,7 @@ def common_durations(lanes: Lanes, n: int, after: Array) -> Array:
     T = np.array(after)
     rows = np.arange(len(T))
     for _ in range(PASSES):
-        mine = _of_plans(lanes, rows, n)
+        mine = of_plans(lanes, rows, n)
         first = first_durations(mine, np.repeat(T[rows], n)[:, None]).reshape(-1, n)
         later = np.maximum.reduce(first, axis=1)
         moved = later > T[rows] * (1.0 + CLOSE)
@@ -74,7 +74,7 @@ def leaves_range(lanes: Lanes, phases: Array, jerks: Array, lower: Array, upper:
     return outside
 
 
-def _of_plans(lanes: Lanes, plans: NDArray[np.intp], n: int) -> Lanes:
+def of_plans(lanes: Lanes, plans: NDArray[np.intp], n: int) -> Lanes:
     """The lanes of these plans."""
     if len(plans) * n == len(lanes[0]):
         return lanes

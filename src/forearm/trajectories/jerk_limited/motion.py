@@ -43,9 +43,11 @@ class JerkMotion:
 
     def __post_init__(self) -> None:
         for name in (*ARRAYS, "segments"):
-            view = getattr(self, name).view()
-            view.setflags(write=False)
-            object.__setattr__(self, name, view)
+            array = getattr(self, name)
+            if array.flags.writeable:
+                array = array.view()
+                array.setflags(write=False)
+                object.__setattr__(self, name, array)
 
     @property
     def n(self) -> int:

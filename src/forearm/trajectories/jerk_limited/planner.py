@@ -5,20 +5,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.trajectories.jerk_limited.compiled_joint import STATES, extremes_function
-from forearm.trajectories.jerk_limited.failures import check_jerk, refuse
-from forearm.trajectories.jerk_limited.lanes import (
-    common_durations,
-    first_durations,
-    leaves_range,
-    phases_of,
+from forearm.trajectories.jerk_limited.compiled_joint import (
+    STATES,
+    duration_function,
+    extremes_function,
+    phases_function,
 )
+from forearm.trajectories.jerk_limited.failures import check_jerk, refuse
+from forearm.trajectories.jerk_limited.lanes import Lanes, common_durations, leaves_range
 from forearm.trajectories.jerk_limited.motion import JerkMotion
 from forearm.trajectories.joint import NEVER
 from forearm.trajectories.limits import MotionLimits
 from forearm.values import check_kind, check_number, frozen_array
 
 Array = NDArray[np.float64]
+FLOAT = np.dtype(np.float64)
 
 
 def jerk_limited(
@@ -48,29 +49,38 @@ def jerk_limited(
         check_kind(limits, MotionLimits, "jerk_limited, limits")
     limits.check_one("jerk_limited")
     check_jerk(limits, "jerk_limited")
-    n = limits.n
-    ends = np.empty((6, n))
-    for row, name, value in zip(ends, STATES, (q0, qd0, qdd0, q1, qd1, qdd1), strict=True):
-        known = type(value) is np.ndarray and value.dtype == np.float64 and value.shape == (n,)
-        row[:] = value if known else frozen_array(value, (n,), f"jerk_limited, {name}")
-    columns = ends.reshape(6, n, 1)
-    lanes = (*columns, *limits.columns)
+    n, given = limits.n, (q0, qd0, qdd0, q1, qd1, qdd1)
+    if any(type(x) is not np.ndarray or x.dtype != FLOAT or x.shape != (n,) for x in given):
+        given = tuple(
+            frozen_array(x, (n,), f"jerk_limited, {name}") for name, x in zip(STATES, given, strict=True)
+        )
+    ends = np.concatenate(given).reshape(6, n, 1)
+    lanes = (*ends, *limits.columns)
     if duration is None:
-        first = first_durations(lanes, np.zeros((n, 1)))
-        T = float(np.maximum.reduce(first, axis=None))
+        found = duration_function().call(*lanes, np.zeros((n, 1))).tolist()
+        T = max([time for time, _ in found])
+        is_free = not any([again for _, again in found]) and T < NEVER
     else:
-        T = check_number(duration, "jerk_limited, duration", minimum=0.0)
-    asked = np.full((n, 1), T)
-    phases, jerks, blocked = phases_of(lanes, asked)
-    if not (T < NEVER and blocked.max() == 0.0):
-        if duration is None and T < NEVER:
-            asked[:] = T = float(common_durations(lanes, n, np.array([T]))[0])
-            phases, jerks, blocked = phases_of(lanes, asked)
-        else:
-            for row, name in zip(ends, STATES, strict=True):
-                frozen_array(row, (n,), f"jerk_limited, {name}")
+        T, is_free = check_number(duration, "jerk_limited, duration", minimum=0.0), True
+    asked = np.empty((n, 1))
+    asked.fill(T)
+    phases, jerks, blocked = phases_function().call(*lanes, asked)
+    if not is_free or any(blocked.ravel().tolist()) or not T < NEVER:
+        for x, name in zip(ends, STATES, strict=True):
+            frozen_array(x[:, 0], (n,), f"jerk_limited, {name}")
+        T = NEVER if duration is not None else float(common_durations(lanes, n, np.zeros(1))[0])
+        if not T < NEVER:
             refuse(lanes, limits, duration, None, "jerk_limited")
-    if limits.is_bounded and leaves_range(lanes, phases, jerks, limits.lower, limits.upper).any():
-        refuse(lanes, limits, duration, extremes_function().call(*lanes[:3], phases, jerks), "jerk_limited")
-    points, velocities, accelerations = ends.reshape(2, 3, n).transpose(1, 0, 2)
+        asked.fill(T)
+        phases, jerks, _ = phases_function().call(*lanes, asked)
+    if limits.is_bounded:
+        _check_range(lanes, limits, phases, jerks)
+    points, velocities, accelerations = ends[::3, :, 0], ends[1::3, :, 0], ends[2::3, :, 0]
     return JerkMotion(points, velocities, accelerations, phases[None], jerks[None], np.array([T]))
+
+
+def _check_range(lanes: Lanes, limits: MotionLimits, phases: Array, jerks: Array) -> None:
+    """Refuse ends outside of the range of a joint, and a motion that leaves it."""
+    if leaves_range(lanes, phases, jerks, limits.lower, limits.upper).any():
+        places = extremes_function().call(*lanes[:3], phases, jerks)
+        refuse(lanes, limits, None, places, "jerk_limited")

@@ -11,7 +11,14 @@ from forearm.errors import InputError
 from forearm.trajectories.jerk_limited.compiled_joint import STATES
 from forearm.trajectories.jerk_limited.failures import check_jerk, statuses
 from forearm.trajectories.jerk_limited.joint import PHASES
-from forearm.trajectories.jerk_limited.lanes import Lanes, common_durations, leaves_range, phases_of
+from forearm.trajectories.jerk_limited.lanes import (
+    Lanes,
+    common_durations,
+    first_durations,
+    leaves_range,
+    of_plans,
+    phases_of,
+)
 from forearm.trajectories.jerk_limited.motion import JerkMotion
 from forearm.trajectories.joint import NEVER
 from forearm.trajectories.limits import MotionLimits
@@ -118,26 +125,32 @@ def _fill(plans: JerkPlans, rows: slice, lanes: Lanes, asked: Array | None) -> N
     """Plan these rows."""
     limits, status = plans.limits, plans.status[rows]
     n, b = limits.n, rows.stop - rows.start
-    phases, jerks = plans.phases[rows].reshape(-1, PHASES), plans.jerks[rows].reshape(-1, PHASES)
-    blocked = np.empty((b * n, 1))
-    T = common_durations(lanes, n, np.zeros(b))
+    made = (plans.phases[rows].reshape(-1, PHASES), plans.jerks[rows].reshape(-1, PHASES), np.empty((b * n, 1)))
+    T = np.maximum.reduce(first_durations(lanes, np.zeros((b * n, 1))).reshape(b, n), axis=1)
     good = T < NEVER
     if not good.all():
-        of_rows = [x.reshape(b, n) for x in lanes]
-        status[~good] = statuses([x[~good] for x in of_rows], _range(limits, rows)[..., ~good, :])
+        of_rows = [x.reshape(b, n)[~good] for x in lanes]
+        status[~good] = statuses(of_rows, _range(limits, rows)[:, ~good])
+        T[~good] = 0.0
     if asked is not None:
-        T = np.where(good & (asked >= 0.0), asked, np.where(good, -1.0, 0.0))
-    made = np.repeat(np.where(good, T, 0.0), n)[:, None]
-    phases_of(lanes, made, (phases, jerks, blocked))
+        T = np.where(good & (asked >= 0.0) & (asked < NEVER), asked, 0.0)
+    phases_of(lanes, np.repeat(T, n)[:, None], made)
+    blocked = np.flatnonzero((made[2].reshape(b, n) > 0.0).any(axis=1) & good)
     if asked is not None:
-        free = (blocked.reshape(b, n) == 0.0).all(axis=1) & (T >= 0.0)
-        status[good & ~free] = PlanStatus.DURATION
+        status[blocked] = PlanStatus.DURATION
+        status[good & ~((asked >= 0.0) & (asked < NEVER))] = PlanStatus.DURATION
+    elif blocked.size:
+        mine = of_plans(lanes, blocked, n)
+        T[blocked] = common_durations(mine, n, T[blocked])
+        again = phases_of(mine, np.repeat(T[blocked], n)[:, None])
+        for array, new in zip(made[:2], again[:2], strict=True):
+            array.reshape(b, n, PHASES)[blocked] = new.reshape(-1, n, PHASES)
     if limits.is_bounded:
-        _check_range(plans, rows, lanes, phases, jerks)
+        _check_range(plans, rows, lanes, *made[:2])
     plans.duration[rows] = T
     if status.any():
-        for array in (plans.duration, plans.phases, plans.jerks):
-            array[rows][status != PlanStatus.PLANNED] = np.nan
+        for result in (plans.duration, plans.phases, plans.jerks):
+            result[rows][status != PlanStatus.PLANNED] = np.nan
 
 
 def _check_range(plans: JerkPlans, rows: slice, lanes: Lanes, phases: Array, jerks: Array) -> None:

@@ -106,4 +106,5 @@ MAKERS = (
     "reduction",
     "symbols",
     "trajectories",
+    "trajectories/jerk_limited",
 )

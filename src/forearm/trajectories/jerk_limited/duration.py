@@ -70,7 +70,7 @@ def first_duration(ends: Ends, way: Scalar, doubt: Scalar, start: Scalar) -> tup
 def rounding(ends: Ends, T: Scalar) -> Scalar:
     """What rounding may lose of a way that takes a time T, of which ramps take little more than a velocity."""
     fast = abs(ends.v0) + abs(ends.v1)
-    return ROUNDING * (minimum(fast + T, ends.V) * T + fast * minimum(fast + 2.0, T))
+    return ROUNDING * (minimum(fast + T, ends.V) * T + fast * (minimum(fast + 2.0, T) + 0.125 * T))
 
 
 def tangent(T: Scalar, f: Scalar, slope: Scalar) -> Scalar:

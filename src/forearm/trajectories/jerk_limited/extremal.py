@@ -87,7 +87,8 @@ def farthest(ends: Ends, T: Scalar) -> Farthest:
     excess = minimum(peak - V, minimum(p, -q))
     up, rest_up = ramp(v0, a0, V)
     down, rest_down = ramp(v1, -a1, V)
-    p, q = choose(0.0, excess, up, p), choose(0.0, excess, -down, q)
+    # rounding may put a0 beyond the peak
+    p, q = choose(0.0, excess, maximum(up, a0), p), choose(0.0, excess, minimum(-down, a1), q)
     rest_p, rest_q = choose(0.0, excess, rest_up, rest_p), choose(0.0, excess, rest_down, rest_q)
     between = choose(0.0, excess, 0.0, q)
     rise, sink, last = p - a0, p - between, a1 - q
@@ -98,7 +99,7 @@ def farthest(ends: Ends, T: Scalar) -> Farthest:
     way, v = way + rest_p * (v + 0.5 * p * rest_p), v + p * rest_p
     slope = choose(0.0, excess, V, v + 0.5 * p * (p - q))
     way, v = way + sink * (v + sink * (2.0 * p + between) / 6.0), v + 0.5 * sink * (p + between)
-    way = way + hold * v
+    way = way + hold * V
     # from the end back
     w = v1 - 0.5 * last * (q + a1)
     way = way + last * (v1 - last * (q + 2.0 * a1) / 6.0) + rest_q * (w - 0.5 * q * rest_q)

@@ -26,6 +26,7 @@ from forearm.cli.terminal import show
 from forearm.errors import InputError
 from forearm.logs.table import ENDINGS
 from forearm.spatial import Floats
+from forearm.trajectories.jerk_limited.motion import JerkMotion
 from forearm.trajectories.line_speed import PROFILES
 from forearm.trajectories.lines import HandLine, hand_line
 from forearm.trajectories.planning import Plan, plan
@@ -34,7 +35,7 @@ from forearm.trajectories.switching import Switching
 
 USUAL_SPEED = 0.1  # m/s
 OF_LINES = ("hand_speed", "hand_acceleration", "profile", "free_attitude")
-OF_POINTS = ("acceleration", "velocity")
+OF_POINTS = ("acceleration", "velocity", "jerk")
 GOAL = re.compile(r"through, segment (\d+), joint (\d+): |request '[^']*', waypoint\[(\d+)\]: ")
 
 
@@ -79,6 +80,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--velocity",
         metavar="A,B,...",
         help=f"largest velocities, rad/s (m/s), degrees/s with --degrees; {each} (default: the arm's)",
+    )
+    points.add_argument(
+        "--jerk",
+        metavar="A,B,...",
+        help=(
+            f"largest jerks, rad/s^3 (m/s^3), degrees/s^3 with --degrees; {each} "
+            "(default: none, accelerations jump)"
+        ),
     )
     line = group(parser, "along a straight line of the hand")
     line.add_argument(
@@ -190,7 +199,10 @@ def _draw_phase(made: Plan, path: str, joint: int) -> None:
     from forearm.trajectories.limits import arm_limits
 
     if not isinstance(made.motion, Switching):
-        raise InputError("--phase: a line of the hand has no constant accelerations to draw; take --plot.")
+        raise InputError(
+            "--phase: a line of the hand, or a motion with limits of jerk, has no constant accelerations to "
+            "draw; take --plot."
+        )
     if not 1 <= joint <= made.arm.n:
         raise InputError(f"--joint: expected a number from 1 to {made.arm.n}, got {joint}.")
     limits = arm_limits(made.arm, 1.0) if made.limits is None else made.limits
@@ -276,7 +288,7 @@ def _points(given: argparse.Namespace, arm: Arm, start: Floats) -> Request:
 
 
 def _limits(given: argparse.Namespace, arm: Arm) -> dict[str, Any]:
-    """The largest accelerations and velocities, where they are given."""
+    """The largest accelerations, velocities and jerks, where they are given."""
     named = {name: getattr(given, name) for name in OF_POINTS}
     return {name: _limit(arm, text, name, given.degrees) for name, text in named.items() if text}
 
@@ -311,6 +323,8 @@ def _document(made: Plan) -> dict[str, Any]:
             "times": made.motion.times,
             "deviation": float(made.deviation or 0.0),
         }
+    if isinstance(made.motion, JerkMotion):
+        document |= {"points": made.motion.points, "times": made.motion.times}
     return document
 
 

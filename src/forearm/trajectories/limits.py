@@ -105,6 +105,10 @@ class MotionLimits:
         """Whether the jerk of every joint is bounded."""
         return bool((self.jerk < LARGEST).all())
 
+    def with_jerk(self, jerk: ArrayLike) -> MotionLimits:
+        """The same with this limit of jerk."""
+        return MotionLimits(self.acceleration, self.velocity, self.lower, self.upper, jerk)
+
     @cached_property
     def columns(self) -> tuple[Array, Array, Array]:
         """Velocities, accelerations and jerks of all joints one below the other, (n, 1) each."""

@@ -11,6 +11,9 @@ from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.reading.fields import ChoiceField, ListField, NumberField, TableField
 from forearm.reading.textfile import write_text
+from forearm.trajectories.jerk_limited.motion import JerkMotion
+from forearm.trajectories.jerk_limited.motion_file import FORMAT as JERK_FORMAT
+from forearm.trajectories.jerk_limited.motion_file import jerk_motion_from_document
 from forearm.trajectories.line_speed import PROFILES
 from forearm.trajectories.lines import ATTITUDES, HandLine, hand_line
 from forearm.trajectories.recorded import RecordedMotion, read_motion, recorded
@@ -47,9 +50,11 @@ def write_line(line: HandLine, path: str | os.PathLike[str]) -> None:
     write_text(path, json.dumps(document | {"profile": asked.profile, "attitude": asked.attitude}) + "\n")
 
 
-def load_motion(arm: Arm, path: str | os.PathLike[str]) -> Switching | HandLine | RecordedMotion:
-    """The motion in a .json file that `save` wrote: switching points, a line of the hand,
-    made anew for the arm, or samples.
+def load_motion(
+    arm: Arm, path: str | os.PathLike[str]
+) -> Switching | JerkMotion | HandLine | RecordedMotion:
+    """The motion in a .json file that `save` wrote: switching points, phases of constant jerk, a line of the
+    hand, made anew for the arm, or samples.
 
     Args:
         arm: the arm.
@@ -59,6 +64,8 @@ def load_motion(arm: Arm, path: str | os.PathLike[str]) -> Switching | HandLine 
     document = read_json(where)
     if isinstance(document, dict) and "t" in document:
         return recorded(read_motion(arm, where))
+    if isinstance(document, dict) and document.get("format") == JERK_FORMAT:
+        return jerk_motion_from_document(document, where.name)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         return switching_from_document(document, where.name)
     data = HAND_LINE.read(document, where.name)

@@ -108,6 +108,9 @@ LIMITS = TableField(
         "velocity": OneOrMany(NumberField(above=0.0), "rad / s (m / s); the arm's where not given"),
         "lower": OneOrMany(AngleField(infinite=True), "rad (m); the arm's where not given"),
         "upper": OneOrMany(AngleField(infinite=True), "rad (m); the arm's where not given"),
+        "jerk": OneOrMany(
+            NumberField(above=0.0), "rad / s^3 (m / s^3); accelerations may jump where not given"
+        ),
     }
 )
 CONVERTER = TableField(

@@ -20,7 +20,7 @@ from forearm.values import as_floats, as_pose, check_kind, check_name, frozen_ar
 
 Array = NDArray[np.float64]
 MAX_WAYPOINTS = 10_000
-OVERRIDES = ("acceleration", "velocity", "lower", "upper")
+OVERRIDES = ("acceleration", "velocity", "lower", "upper", "jerk")
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +82,7 @@ class Request:
         lower, upper: range of q, rad or m; None: the arm's.
         name: what messages call it.
         dac: the converter whose range voltages must stay in; None: none.
+        jerk: largest |qddd|, rad/s^3 (m/s^3); None: accelerations may jump.
     """
 
     waypoints: tuple[Waypoint, ...]
@@ -91,6 +92,7 @@ class Request:
     upper: Array | None
     name: str
     dac: DAC | None
+    jerk: Array | None
 
     def __init__(
         self,
@@ -101,6 +103,7 @@ class Request:
         upper: ArrayLike | None = None,
         name: str = "request",
         dac: DAC | None = None,
+        jerk: ArrayLike | None = None,
     ) -> None:
         check_name(name, "request")
         object.__setattr__(self, "name", name)
@@ -117,7 +120,7 @@ class Request:
                 f"request {name!r}, waypoints: expected the same number of joints in all of them, got "
                 f"{' and '.join(map(str, sizes))}."
             )
-        for key, value in zip(OVERRIDES, (acceleration, velocity, lower, upper), strict=True):
+        for key, value in zip(OVERRIDES, (acceleration, velocity, lower, upper, jerk), strict=True):
             object.__setattr__(
                 self, key, None if value is None else _override(value, f"request {name!r}, {key}")
             )
@@ -139,14 +142,21 @@ class Request:
                     f"{arm.name!r}, got {value.size}."
                 )
 
-    def changed(self, acceleration: ArrayLike | None, velocity: ArrayLike | None, dac: DAC | None) -> Request:
+    def changed(
+        self,
+        acceleration: ArrayLike | None,
+        velocity: ArrayLike | None,
+        dac: DAC | None,
+        jerk: ArrayLike | None = None,
+    ) -> Request:
         """The request with these in the place of its own, where they are not None.
 
         Args:
             acceleration, velocity: largest |qdd| and |qd|.
             dac: the converter.
+            jerk: largest |qddd|.
         """
-        if acceleration is None and velocity is None and dac is None:
+        if acceleration is None and velocity is None and dac is None and jerk is None:
             return self
         return Request(
             self.waypoints,
@@ -156,6 +166,7 @@ class Request:
             self.upper,
             self.name,
             self.dac if dac is None else dac,
+            self.jerk if jerk is None else jerk,
         )
 
     def limits(self, arm: Arm, acceleration: ArrayLike | None = None) -> MotionLimits:
@@ -175,7 +186,8 @@ class Request:
         base = arm_limits(arm, chosen, self.velocity)
         lower = base.lower if self.lower is None else self.lower
         upper = base.upper if self.upper is None else self.upper
-        return MotionLimits(base.acceleration, base.velocity, lower, upper)
+        jerk = np.inf if self.jerk is None else self.jerk
+        return MotionLimits(base.acceleration, base.velocity, lower, upper, jerk)
 
 
 def _waypoint(given: Waypoint | ArrayLike, name: str) -> Waypoint:

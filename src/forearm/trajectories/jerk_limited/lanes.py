@@ -66,6 +66,15 @@ def phases_of(lanes: Lanes, T: Array, out: tuple[Array, Array, Array] | None = N
     return made
 
 
+def places_of(lanes: Lanes) -> Array:
+    """The least and the largest place of each joint, (n, 2), on the fastest motion of one plan."""
+    n = len(lanes[0])
+    T = np.repeat(common_durations(lanes, n, np.zeros(1)), n)[:, None]
+    phases, jerks, _ = phases_of(lanes, T)
+    places: Array = extremes_function().call(*lanes[:3], phases, jerks)
+    return places
+
+
 def leaves_range(lanes: Lanes, phases: Array, jerks: Array, lower: Array, upper: Array) -> NDArray[np.bool_]:
     """Whether joints leave their range (m,) on the way, by more than rounding."""
     places: Array = extremes_function().call(*lanes[:3], phases, jerks)

@@ -24,7 +24,7 @@ TARGET = Path(__file__).parent / "trajectories" / "ruckig.json"
 JERK_TARGET = TARGET.with_name("ruckig_jerk.json")
 SEED = 7
 CASES = {1: 150, 2: 150, 3: 100, 7: 100}  # joints: how many
-JERK_CASES = {1: 150, 2: 100, 3: 60, 7: 60}
+JERK_CASES = {1: 100, 2: 120, 3: 100, 7: 80}
 
 
 def case(rng: np.random.Generator, n: int) -> dict[str, list[float]]:
@@ -69,7 +69,9 @@ def jerk_case(rng: np.random.Generator, n: int) -> dict[str, list[float]]:
     jerk = np.round(acceleration * 10.0 ** rng.uniform(-0.5, 1.2, n), 4)
     starts, ends = rng.uniform(-1.0, 1.0, (2, n)) * acceleration
     kind = rng.integers(4)
-    starts, ends = (x * (kind > 0) for x in (starts, ends))
+    starts, ends = (x * (kind > 1) for x in (starts, ends))
+    if kind % 2:
+        given["q1"] = np.round(given["q0"] + 0.3 * (given["q1"] - given["q0"]), 4)
     room = np.sqrt(1.9 * jerk * np.maximum(velocity - np.abs(given["qd1"]), 0.0))
     if rng.random() < 0.1:
         given["qd0"], starts = 1.5 * given["qd0"], 1.5 * starts

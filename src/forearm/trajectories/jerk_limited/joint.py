@@ -12,6 +12,7 @@ from forearm.trajectories.jerk_limited.braking import Braking, braked
 from forearm.trajectories.jerk_limited.duration import first_duration
 from forearm.trajectories.jerk_limited.extremal import Ends
 from forearm.trajectories.joint import NEVER
+from forearm.trajectories.plan_status import BEYOND
 
 PHASES = 15  # of a joint: two of braking and thirteen
 ROUNDING = 2.0**-50  # relative: what a difference of places may lose
@@ -19,9 +20,10 @@ SUMMED = 2.0**-46  # relative: what a sum of phases may lose
 ALLOWED = 1.0 + 1e-12  # times a limit: what rounding may put beyond it
 
 
-class Problem3(NamedTuple):
+class JointProblem(NamedTuple):
     """A joint in the units of `extremal` after its braking: ends, the way between them, what rounding may
-    have put to it, the unit of time in s, and 1 where the end state can be reached within the limits, else 0.
+    have put to it, the unit of time in s, the braking, and 1 where the end state can be reached within the
+    limits, else 0.
     """
 
     ends: Ends
@@ -34,7 +36,7 @@ class Problem3(NamedTuple):
 
 def scaled(
     x0: Scalar, v0: Scalar, a0: Scalar, x1: Scalar, v1: Scalar, a1: Scalar, v: Scalar, a: Scalar, j: Scalar
-) -> Problem3:
+) -> JointProblem:
     """The problem from (x0, v0, a0) to (x1, v1, a1) within |velocity| <= v, |acceleration| <= a, |jerk| <= j."""
     unit, by_a = a / j, 1.0 / a
     by_time = j * by_a
@@ -48,13 +50,18 @@ def scaled(
     excess = maximum(abs(end) - ALLOWED, maximum(abs(last), abs(last - 0.5 * end * abs(end))) - V * ALLOWED)
     kept = maximum(-1.0, minimum(1.0, end))
     ends = Ends(braking.v, braking.a, last, kept, V)
-    return Problem3(ends, way, doubt, unit, braking, choose(0.0, excess, 0.0, 1.0))
+    largest = abs(x0)
+    for x in (v0, a0, x1, v1, a1):
+        largest = maximum(largest, abs(x))
+    # NaN compares as false
+    allowed = choose(largest, BEYOND, choose(0.0, excess, 0.0, 1.0), 0.0)
+    return JointProblem(ends, way, doubt, unit, braking, allowed)
 
 
 def first_possible(*joint: Scalar) -> tuple[Scalar, Scalar]:
     """`first_duration` of a joint, braking included: arguments of `scaled`, and the start, s.
 
-    NEVER where the end state is beyond the limits, NaN where anything is.
+    NEVER where the end state is beyond the limits, or a number is none or too large.
     """
     problem = scaled(*joint[:-1])
     braking = problem.braking.first + problem.braking.second
@@ -74,7 +81,7 @@ def phases(*joint: Scalar) -> tuple[list[Scalar], list[Scalar], Scalar]:
     blend = blended(problem.ends, problem.way, problem.doubt, hinge(T), slack)
     times = [braking.first, braking.second, *blend.times]
     jerks = [braking.jerk, 0.0, *blend.jerks]
-    blocked = choose(T, -slack, 1.0, blend.blocked)
+    blocked = choose(T, -slack, 1.0, choose(0.0, problem.allowed, blend.blocked, 1.0))
     return [t * unit for t in times], [x * j for x in jerks], blocked
 
 

@@ -23,9 +23,9 @@ Array = NDArray[np.float64]
 BLOCK = 20_000  # requests that share their limits
 CLOSE = 1e-12  # relative to what the joint travels, at what speed and how long: rounding of some ten phases
 BIT = 1e-3  # of CLOSE
+TINY = 1e-300  # keeps 0 / 0 at 0
 LATER = 1e-6  # s, and relative: what a duration may be longer than Ruckig's
 BRAKING = 2  # phases in which a joint may be beyond its limits
-STATES = ("q0", "qd0", "qdd0", "q1", "qd1", "qdd1")
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class JerkRequest:
     limits: MotionLimits
 
     @property
-    def states(self) -> tuple[Array, ...]:
+    def states(self) -> tuple[Array, Array, Array, Array, Array, Array]:
         """All six."""
-        return tuple(getattr(self, name) for name in STATES)
+        return self.q0, self.qd0, self.qdd0, self.q1, self.qd1, self.qdd1
 
 
 def make(seed: int, block: int, count: int = BLOCK, spread: float = 1.0) -> JerkRequest:
@@ -81,7 +81,15 @@ def make(seed: int, block: int, count: int = BLOCK, spread: float = 1.0) -> Jerk
         (0.02, q0, np.sign(qd0) * v, zero, q1, np.sign(qd1) * v, zero),  # at full speed
         (0.02, q0, qd0, np.sign(qdd0) * a, q1, qd1, np.sign(qdd1) * a),  # at full acceleration
         (0.02, q0, qd0, qdd0, q0 + stop, zero, zero),
-        (0.02, q0, qd0, qdd0, q0 + 1e-3 * (q1 - q0), np.abs(qd1) * np.sign(qd0), np.abs(qdd1) * np.sign(qdd0)),
+        (
+            0.02,
+            q0,
+            qd0,
+            qdd0,
+            q0 + 1e-3 * (q1 - q0),
+            np.abs(qd1) * np.sign(qd0),
+            np.abs(qdd1) * np.sign(qdd0),
+        ),
         (0.01, q0, qd0, qdd0, q0 + 1e-14 * (q1 - q0), qd1, qdd1),
         (0.01, q0, 1e-9 * qd0, 1e-9 * qdd0, q1, 1e-9 * qd1, 1e-9 * qdd1),
         (0.02, q0, 3.0 * qd0, qdd0, q1, qd1, qdd1),  # often faster than allowed: it brakes first
@@ -94,7 +102,9 @@ def make(seed: int, block: int, count: int = BLOCK, spread: float = 1.0) -> Jerk
         )
     # most ends can be reached: the acceleration there is one that velocity leaves room for
     tame = (rng.random((count, 1)) < 0.95) & (np.abs(qd1 - 0.5 * qdd1 * np.abs(qdd1) / j) > v)
-    qdd1 = np.where(tame, np.sign(qdd1) * np.minimum(np.abs(qdd1), np.sqrt(2.0 * j * (v - np.abs(qd1)))), qdd1)
+    qdd1 = np.where(
+        tame, np.sign(qdd1) * np.minimum(np.abs(qdd1), np.sqrt(2.0 * j * (v - np.abs(qd1)))), qdd1
+    )
     calm = (rng.random((count, 1)) < 0.8) & (np.abs(qd0 + 0.5 * qdd0 * np.abs(qdd0) / j) > v)
     room = np.sqrt(2.0 * j * np.maximum(v - np.abs(qd0), 0.0))
     qdd0 = np.where(calm, np.sign(qdd0) * np.minimum(np.abs(qdd0), room), qdd0)
@@ -115,7 +125,7 @@ def check(request: JerkRequest, plans: JerkPlans) -> tuple[dict[str, NDArray[np.
     v, a, j = limits.velocity, limits.acceleration, limits.jerk
     x, speed, push = q0, v0, a0
     least, most, fastest = np.minimum(q0, q1), np.maximum(q0, q1), np.maximum(np.abs(v0), v)
-    over_v, over_a = np.zeros(x.shape), np.zeros(x.shape)
+    over_v, over_a, allowed = np.zeros(x.shape), np.zeros(x.shape), np.zeros(x.shape)
     for i in range(t.shape[2]):
         time_, k = t[..., i], jerk[..., i]
         for s in (*_turning(speed, push, k, time_), time_):
@@ -130,18 +140,17 @@ def check(request: JerkRequest, plans: JerkPlans) -> tuple[dict[str, NDArray[np.
         )
         fastest = np.maximum(fastest, np.maximum(inner, np.abs(speed)))
         if i >= BRAKING:
-            # braking may leave it faster than allowed for a while, but no faster than it is then
-            allowed = np.maximum(v, np.abs(after)) if i > BRAKING else np.maximum(v, np.abs(speed))
             over_v = np.maximum(over_v, np.maximum(inner, np.abs(speed)) - allowed)
             over_a = np.maximum(over_a, np.abs(push) - a)
-        if i < BRAKING:
-            after = speed
+        else:
+            # braking may leave it faster than allowed for a while, but no faster than it is then
+            allowed = np.maximum(v, np.abs(speed))
     hardest = np.maximum(np.abs(a0), a)
     # a sum of phases leaves a bit of acceleration after a ramp, which counts as long as the motion lasts
     push_scale = hardest + BIT * j * T
     drift = BIT * (hardest + j * np.minimum(fastest / a, T)) * T
     speed_scale = fastest + drift
-    scale = np.abs(q0) + np.abs(q1) + (fastest + drift) * T
+    scale = np.abs(q0) + np.abs(q1) + (fastest + drift) * T + TINY
     miss = np.abs(x - q1) / scale
     wrong = {
         "target missed": miss > CLOSE,
@@ -183,7 +192,8 @@ def slower_than_ruckig(request: JerkRequest, plans: JerkPlans) -> NDArray[np.int
     """
     planned = np.flatnonzero(plans.status == PlanStatus.PLANNED)
     theirs = np.array([ruckig_duration(*(x[k] for x in request.states), request.limits) for k in planned])
-    return planned[plans.duration[planned] - theirs > LATER * np.maximum(1.0, theirs)]
+    late: NDArray[np.bool_] = plans.duration[planned] - theirs > LATER * np.maximum(1.0, theirs)
+    return planned[late]
 
 
 def ruckig_duration(*given: Any) -> float:
@@ -192,7 +202,9 @@ def ruckig_duration(*given: Any) -> float:
     *states, limits = given
     n = limits.n
     asked = ruckig.InputParameter(n)
-    asked.current_position, asked.current_velocity, asked.current_acceleration = (x.tolist() for x in states[:3])
+    asked.current_position, asked.current_velocity, asked.current_acceleration = (
+        x.tolist() for x in states[:3]
+    )
     asked.target_position, asked.target_velocity, asked.target_acceleration = (x.tolist() for x in states[3:])
     asked.max_velocity, asked.max_acceleration = limits.velocity.tolist(), limits.acceleration.tolist()
     asked.max_jerk = limits.jerk.tolist()

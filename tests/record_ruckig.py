@@ -107,8 +107,9 @@ def compare(ruckig: Any, count: int) -> None:
     for k in range(count):
         given = jerk_case(rng, k % 7 + 1)
         limits = MotionLimits(given["acceleration"], given["velocity"], jerk=given["jerk"])
-        states = [given[name] for name in ("q0", "qd0", "qdd0", "q1", "qd1", "qdd1")]
-        differences.append(jerk_limited(*states, limits).duration - duration(ruckig, given))
+        start, end = ([given[name + k] for name in ("q", "qd", "qdd")] for k in "01")
+        motion = jerk_limited(start[0], start[1], start[2], end[0], end[1], end[2], limits)
+        differences.append(motion.duration - duration(ruckig, given))
     largest, smallest = max(differences), min(differences)
     print(f"{count} requests: longer than Ruckig by {largest:.1e} s at most, shorter by {-smallest:.1e} s")
 

@@ -3,21 +3,46 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from forearm.errors import InputError
-from forearm.trajectories import MotionLimits, PlanStatus, jerk_limited, jerk_limited_many
+from forearm.trajectories import (
+    JerkMotion,
+    JerkPlans,
+    MotionLimits,
+    PlanStatus,
+    bang_bang_many,
+    jerk_limited,
+    jerk_limited_many,
+)
 from forearm.trajectories.jerk_limited.compiled_joint import duration_function, phases_function
 from forearm.trajectories.jerk_limited.extremal import Ends, farthest
 from forearm.trajectories.jerk_limited.joint import first_possible, phases
 
+Array = NDArray[np.float64]
 RECORDED = json.loads((Path(__file__).parent / "ruckig_jerk.json").read_text(encoding="utf-8"))
 STATES = ("q0", "qd0", "qdd0", "q1", "qd1", "qdd1")
 AGREEMENT = 1e-9  # s: Ruckig solves some of its profiles to about 1e-10
 TRACED = 1e-9  # relative: machine code may fuse products and sums, and Newton's steps end at 1e-11
+
+
+def plan(states: Iterable[Array], limits: MotionLimits, duration: float | None = None) -> JerkMotion:
+    """One motion between q0, qd0, qdd0 and q1, qd1, qdd1."""
+    q0, qd0, qdd0, q1, qd1, qdd1 = states
+    return jerk_limited(q0, qd0, qdd0, q1, qd1, qdd1, limits, duration)
+
+
+def plans_of(
+    states: Iterable[Array], limits: MotionLimits, duration: Sequence[float] | None = None
+) -> JerkPlans:
+    """Many of them."""
+    q0, qd0, qdd0, q1, qd1, qdd1 = states
+    return jerk_limited_many(q0, qd0, qdd0, q1, qd1, qdd1, limits, duration)
 
 
 def one(way: float, v0: float, a0: float, v1: float, a1: float, limits: MotionLimits) -> float:
@@ -25,7 +50,7 @@ def one(way: float, v0: float, a0: float, v1: float, a1: float, limits: MotionLi
     return jerk_limited([0.0], [v0], [a0], [way], [v1], [a1], limits).duration
 
 
-def random_requests(rng: np.random.Generator, count: int, n: int) -> tuple[list[np.ndarray], MotionLimits]:
+def random_requests(rng: np.random.Generator, count: int, n: int) -> tuple[list[Array], MotionLimits]:
     """States (B, n) within the limits."""
     v, a, j = rng.uniform(0.5, 2.0, n), rng.uniform(1.0, 5.0, n), rng.uniform(3.0, 40.0, n)
     qd0, qd1 = 0.7 * rng.uniform(-v, v, (2, count, n))
@@ -39,10 +64,14 @@ def test_from_rest_to_rest_in_closed_form(way: float) -> None:
     """Four ramps of jerk; with a rest at full acceleration; with one at full speed."""
     v, a, j, d = 1.7, 2.3, 9.1, abs(way)
     jerk_only = MotionLimits(1e9, 1e9, jerk=j)
-    assert one(way, 0.0, 0.0, 0.0, 0.0, jerk_only) == pytest.approx(4.0 * (d / (2.0 * j)) ** (1 / 3), rel=1e-12)
+    assert one(way, 0.0, 0.0, 0.0, 0.0, jerk_only) == pytest.approx(
+        4.0 * (d / (2.0 * j)) ** (1 / 3), rel=1e-12
+    )
     if 2.0 * a**3 / j**2 <= d:
         expected = a / j + np.sqrt((a / j) ** 2 + 4.0 * d / a)
-        assert one(way, 0.0, 0.0, 0.0, 0.0, MotionLimits(a, 1e9, jerk=j)) == pytest.approx(expected, rel=1e-12)
+        assert one(way, 0.0, 0.0, 0.0, 0.0, MotionLimits(a, 1e9, jerk=j)) == pytest.approx(
+            expected, rel=1e-12
+        )
     if d >= v * (v / a + a / j):
         expected = d / v + v / a + a / j
         assert one(way, 0.0, 0.0, 0.0, 0.0, MotionLimits(a, v, jerk=j)) == pytest.approx(expected, rel=1e-12)
@@ -58,8 +87,6 @@ def test_from_a_state_to_itself_and_along_the_way_it_goes() -> None:
 
 
 def test_a_large_jerk_comes_to_the_durations_without_a_limit() -> None:
-    from forearm.trajectories import bang_bang_many
-
     rng = np.random.default_rng(3)
     (q0, qd0, _, q1, qd1, _), limits = random_requests(rng, 200, 3)
     rest = np.zeros(q0.shape)
@@ -75,11 +102,12 @@ def test_durations_are_those_of_ruckig() -> None:
     for case in RECORDED["cases"]:
         limits = MotionLimits(case["acceleration"], case["velocity"], jerk=case["jerk"])
         states = [np.array(case[name]) for name in STATES]
-        motion = jerk_limited(*states, limits)
+        motion = plan(states, limits)
         assert abs(motion.duration - case["duration"]) < AGREEMENT, case
         columns = [x[:, None] for x in states]
-        each = MotionLimits(*(x[:, None] for x in (limits.acceleration, limits.velocity)), jerk=limits.jerk[:, None])
-        blocked += motion.duration > jerk_limited_many(*columns, each).duration.max() + AGREEMENT
+        a, v, jerk = (x[:, None] for x in (limits.acceleration, limits.velocity, limits.jerk))
+        each = MotionLimits(a, v, jerk=jerk)
+        blocked += motion.duration > plans_of(columns, each).duration.max() + AGREEMENT
         braking += bool((motion.phases[..., :2] > 0.0).any())
     assert blocked > 5
     assert braking > 20
@@ -155,14 +183,13 @@ def test_machine_code_is_the_reference() -> None:
 def test_many_plans_are_each_of_them() -> None:
     rng = np.random.default_rng(11)
     states, limits = random_requests(rng, 40, 4)
-    plans = jerk_limited_many(*states, limits)
-    rows = MotionLimits(
-        *(np.tile(x, (40, 1)) for x in (limits.acceleration, limits.velocity)), jerk=np.tile(limits.jerk, (40, 1))
-    )
-    again = jerk_limited_many(*states, rows)
+    plans = plans_of(states, limits)
+    a, v, jerk = (np.tile(x, (40, 1)) for x in (limits.acceleration, limits.velocity, limits.jerk))
+    rows = MotionLimits(a, v, jerk=jerk)
+    again = plans_of(states, rows)
     assert (plans.duration == again.duration).all()
     for k in range(len(plans)):
-        motion, alone = plans[k], jerk_limited(*(x[k] for x in states), limits)
+        motion, alone = plans[k], plan((x[k] for x in states), limits)
         assert motion.duration == pytest.approx(alone.duration, rel=1e-12)
         t = np.linspace(0.0, min(motion.duration, alone.duration), 20)
         assert np.allclose(motion.at(t)[0], alone.at(t)[0], rtol=0.0, atol=1e-9)
@@ -173,19 +200,22 @@ def test_a_duration_that_is_blocked_is_refused_and_skipped() -> None:
     """A joint that goes on at speed over a short way can brake a little, or turn round twice."""
     limits = MotionLimits(2.0, 2.0, jerk=20.0)
     joint = [np.array([x]) for x in (0.0, 1.0, 0.0, 0.2, 1.0, 0.0)]
-    shortest = jerk_limited(*joint, limits).duration
-    with pytest.raises(InputError, match=r"joint 1: the duration asked for is not possible: got 0\.8 s; possible "
-                       rf"from {shortest:.6g} s on, and after 0\.8 s from 2 s on\.$"):
-        jerk_limited(*joint, limits, 0.8)
+    shortest = plan(joint, limits).duration
+    with pytest.raises(
+        InputError,
+        match=r"joint 1: the duration asked for is not possible: got 0\.8 s; possible "
+        rf"from {shortest:.6g} s on, and after 0\.8 s from 2 s on\.$",
+    ):
+        plan(joint, limits, 0.8)
     with pytest.raises(InputError, match=r"possible from 0\.\d+ s on\.$"):
-        jerk_limited(*joint, limits, 0.5 * shortest)
+        plan(joint, limits, 0.5 * shortest)
     # another joint that needs such a time makes both wait until the first can follow
     both = [np.array([x[0], y]) for x, y in zip(joint, (0.0, 0.0, 0.0, 0.25, 0.0, 0.0), strict=True)]
     pair = MotionLimits([2.0, 2.0], [2.0, 2.0], jerk=[20.0, 20.0])
-    slow = jerk_limited(*(x[1:] for x in both), MotionLimits(2.0, 2.0, jerk=20.0)).duration
-    together = jerk_limited(*both, pair).duration
+    slow = plan((x[1:] for x in both), MotionLimits(2.0, 2.0, jerk=20.0)).duration
+    together = plan(both, pair).duration
     assert shortest < slow < together
-    plans = jerk_limited_many(*(np.stack([x, x]) for x in both), pair, [slow, together])
+    plans = plans_of((np.stack([x, x]) for x in both), pair, [slow, together])
     assert plans.status.tolist() == [PlanStatus.DURATION, PlanStatus.PLANNED]
     assert np.isnan(plans.duration[0])
 
@@ -194,9 +224,18 @@ def test_a_duration_that_is_blocked_is_refused_and_skipped() -> None:
     ("change", "said"),
     [
         ({"qd1": 3.0}, r"joint 2: the end is faster than the joint may move: 3\.0, allowed 2\.0\."),
-        ({"qdd1": 9.0}, r"joint 2: the end accelerates more .*: 9\.0, from velocity .*, allowed 4\.0 and 2\.0"),
-        ({"q1": 8.0}, r"joint 2: the start or the end lies outside of the joint's range: 0\.1 and 8\.0, allowed"),
-        ({"qd0": 1.9, "q0": 1.4}, r"joint 2: the joint would have to turn round outside of its range: it goes "),
+        (
+            {"qdd1": 9.0},
+            r"joint 2: the end accelerates more .*: 9\.0, from velocity .*, allowed 4\.0 and 2\.0",
+        ),
+        (
+            {"q1": 8.0},
+            r"joint 2: the start or the end lies outside of the joint's range: 0\.1 and 8\.0, allowed",
+        ),
+        (
+            {"qd0": 1.9, "q0": 1.4},
+            r"joint 2: the joint would have to turn round outside of its range: it goes ",
+        ),
         ({"q0": np.nan}, r"jerk_limited, q0: every number must be finite, got \[0\.1, nan\]"),
         ({"q0": 1e40}, r"jerk_limited, q0: "),
     ],
@@ -207,8 +246,8 @@ def test_what_is_refused(change: dict[str, float], said: str) -> None:
     for name, value in change.items():
         given[name] = np.array([given[name][0], value])
     with pytest.raises(InputError, match=said):
-        jerk_limited(*given.values(), limits)
-    plans = jerk_limited_many(*(x[None] for x in given.values()), limits)
+        plan(given.values(), limits)
+    plans = plans_of((x[None] for x in given.values()), limits)
     assert plans.status[0] != PlanStatus.PLANNED
     with pytest.raises(InputError, match=r"^plans\[0\]: "):
         plans[0]
@@ -218,9 +257,11 @@ def test_limits_without_jerk_and_shapes_are_refused() -> None:
     rest = np.zeros((3, 2))
     limits = MotionLimits([3.0, 4.0], 2.0, jerk=[30.0, np.inf])
     with pytest.raises(InputError, match=r"^jerk_limited, limits, jerk of joint 2: must be finite"):
-        jerk_limited(*([rest[0]] * 6), limits)
+        plan([rest[0]] * 6, limits)
     good = limits.with_jerk(30.0)
-    with pytest.raises(InputError, match=r"^jerk_limited_many, qdd0: expected shape \(B, 2\), got \(3, 1\)\."):
+    with pytest.raises(
+        InputError, match=r"^jerk_limited_many, qdd0: expected shape \(B, 2\), got \(3, 1\)\."
+    ):
         jerk_limited_many(rest, rest, rest[:, :1], rest, rest, rest, good)
     with pytest.raises(InputError, match="must have the same number of rows, got 3, 3, 3, 2, 3, 3"):
         jerk_limited_many(rest, rest, rest, rest[:2], rest, rest, good)

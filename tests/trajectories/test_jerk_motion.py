@@ -22,13 +22,21 @@ def motion() -> JerkMotion:
     """One that brakes first in one joint, turns round in another and has joints with time to spare."""
     limits = MotionLimits([2.0, 3.0, 4.0], [1.0, 1.2, 1.4], jerk=[11.0, 17.0, 23.0])
     return jerk_limited(
-        [0.1, -0.2, 0.3], [1.3, -0.7, 0.2], [0.4, 1.1, -0.6], [1.9, 0.4, 0.35], [0.3, 0.2, -0.1], [-0.5, 0.2, 0.3], limits
+        [0.1, -0.2, 0.3],
+        [1.3, -0.7, 0.2],
+        [0.4, 1.1, -0.6],
+        [1.9, 0.4, 0.35],
+        [0.3, 0.2, -0.1],
+        [-0.5, 0.2, 0.3],
+        limits,
     )
 
 
 def test_states_are_the_points_and_derivatives_of_each_other(motion: JerkMotion) -> None:
-    for t, k in ((0.0, 0), (motion.duration, 1)):
-        for state, given in zip(motion.at(t), (motion.points, motion.velocities, motion.accelerations), strict=True):
+    for end, k in ((0.0, 0), (motion.duration, 1)):
+        for state, given in zip(
+            motion.at(end), (motion.points, motion.velocities, motion.accelerations), strict=True
+        ):
             assert (state == given[k]).all()
     t = np.linspace(STEP, motion.duration - STEP, 301)
     t = t[np.abs(t[:, None] - motion.switches).min(axis=1) > 2.0 * STEP]
@@ -68,7 +76,11 @@ def test_a_file_gives_the_same_motion_to_the_bit(motion: JerkMotion, tmp_path: P
 @pytest.mark.parametrize(
     ("key", "change", "said"),
     [
-        ("jerks", lambda x: [[[2.0 * y for y in z] for z in w] for w in x], "its phases do not lead to the next"),
+        (
+            "jerks",
+            lambda x: [[[2.0 * y for y in z] for z in w] for w in x],
+            "its phases do not lead to the next",
+        ),
         ("segments", lambda x: [1.01 * y for y in x], "or joints take different times"),
         ("points", lambda x: x[:1], r"points: expected 2 x 3 numbers"),
         ("phases", lambda x: [[[-y for y in z] for z in w] for w in x], "phases"),
@@ -91,7 +103,9 @@ def test_a_file_that_is_wrong_is_refused(
 @pytest.mark.slow
 def test_a_plan_through_points_keeps_its_jerk(tmp_path: Path) -> None:
     arm = fa.load("puma560")
-    points = np.array([[0.1, -0.4, 0.2, 0.3, 0.2, 0.1], [0.5, -0.2, 0.1, 0.1, 0.5, 0.4], [0.3, 0.1, 0.4, -0.2, 0.1, 0.6]])
+    points = np.array(
+        [[0.1, -0.4, 0.2, 0.3, 0.2, 0.1], [0.5, -0.2, 0.1, 0.1, 0.5, 0.4], [0.3, 0.1, 0.4, -0.2, 0.1, 0.6]]
+    )
     plan = fa.plan(arm, points, acceleration=4.0, jerk=30.0)
     assert isinstance(plan.motion, JerkMotion)
     assert plan.limits is not None
@@ -122,7 +136,9 @@ def test_what_a_plan_with_jerk_refuses(motion: JerkMotion) -> None:
     arm = fa.load("puma560")
     with pytest.raises(InputError, match=r"^plan, jerk: expected none with a motion planned already"):
         fa.plan(random_arm(4, 3), motion, jerk=3.0)
-    with pytest.raises(InputError, match=r"request 'plan', jerk: expected one number or 6 for 'puma560', got 2"):
+    with pytest.raises(
+        InputError, match=r"request 'plan', jerk: expected one number or 6 for 'puma560', got 2"
+    ):
         fa.plan(arm, Request([np.zeros(6), np.ones(6)], name="plan"), acceleration=1.0, jerk=[1.0, 2.0])
     far = Request([Waypoint(q=np.zeros(6)), Waypoint(q=np.full(6, 9.0))], acceleration=1.0, jerk=5.0)
     with pytest.raises(InputError, match=r"^through, segment 1, joint 1: the start or the end lies outside"):

@@ -50,9 +50,7 @@ def write_line(line: HandLine, path: str | os.PathLike[str]) -> None:
     write_text(path, json.dumps(document | {"profile": asked.profile, "attitude": asked.attitude}) + "\n")
 
 
-def load_motion(
-    arm: Arm, path: str | os.PathLike[str]
-) -> Switching | JerkMotion | HandLine | RecordedMotion:
+def load_motion(arm: Arm, path: str | os.PathLike[str]) -> Switching | JerkMotion | HandLine | RecordedMotion:
     """The motion in a .json file that `save` wrote: switching points, phases of constant jerk, a line of the
     hand, made anew for the arm, or samples.
 

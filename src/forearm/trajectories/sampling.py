@@ -19,9 +19,11 @@ class SampledMotion(Protocol):
     """What a table of a motion is made from."""
 
     @property
-    def duration(self) -> float: ...
+    def duration(self) -> float:
+        """In s."""
 
-    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]: ...
+    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        """q, qd, qdd at a time, or at times."""
 
 
 def times_within(t: ArrayLike, duration: float) -> tuple[bool, Array]:

@@ -1,5 +1,5 @@
-"""One joint in a given time: a share of the farthest motion and the rest of the nearest, as phases of constant
-jerk.
+"""One joint in a given time: a share of the farthest motion and the rest of the nearest, as phases of
+constant jerk.
 
 In the units of `extremal`. Both meet the ends and keep the limits, so what lies between does. Motions that
 take much more time than they need would swing far; so both are kept to velocities as near to the mean one as
@@ -15,7 +15,7 @@ from forearm.trajectories.jerk_limited.duration import ramp_motion, rounding, ve
 from forearm.trajectories.jerk_limited.extremal import SIGNS, TINY, Ends, farthest
 
 PHASES = 13
-NARROWED = 2  # times: each squares how much of the duration the ramps take
+NARROWED = 3  # times: each squares how much of the duration the ramps take
 
 
 class Blend(NamedTuple):
@@ -40,7 +40,9 @@ def blended(ends: Ends, way: Scalar, doubt: Scalar, T: Scalar, slack: Scalar) ->
     share = maximum(0.0, minimum(1.0, long / (long + short + TINY)))
     times, jerks = merged(far.times, near.times, T)
     # marks of one time come in any order: then a phase of no time may have the jerk of none
-    mixed = [choose(0.0, t, share * x - (1.0 - share) * y, 0.0) for t, (x, y) in zip(times, jerks, strict=True)]
+    mixed = [
+        choose(0.0, t, share * x - (1.0 - share) * y, 0.0) for t, (x, y) in zip(times, jerks, strict=True)
+    ]
     return Blend(times, mixed, blocked)
 
 

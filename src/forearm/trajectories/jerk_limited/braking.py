@@ -12,7 +12,7 @@ from forearm.symbols.scalars import Scalar, choose, hinge, maximum, minimum, roo
 
 
 class Braking(NamedTuple):
-    """Times of two phases, the first with jerk `jerk`, the second with none; the state after it and the way."""
+    """Times of two phases, the first with jerk `jerk`, the second with none; the state after, and the way."""
 
     first: Scalar
     second: Scalar

@@ -1,5 +1,5 @@
-"""A joint's durations and phases in machine code, from the cache or made now: lanes are joints, of one plan or
-of many.
+"""A joint's durations and phases in machine code, from the cache or made now: lanes are joints, of one plan
+or of many.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from forearm.symbols.region import iterate
 from forearm.symbols.scalars import Scalar, choose, hinge, maximum, minimum, root
-from forearm.trajectories.joint import NEVER, durations
 from forearm.trajectories.jerk_limited.extremal import TINY, Ends, farthest, ramp
+from forearm.trajectories.joint import NEVER, durations
 
 CLOSE = 1e-11  # of a duration: the next step of Newton's iteration would be below rounding
 ROUNDING = 2.0**-47  # relative: what the sum of seven phases may lose
@@ -68,7 +68,7 @@ def first_duration(ends: Ends, way: Scalar, doubt: Scalar, start: Scalar) -> tup
 
 
 def rounding(ends: Ends, T: Scalar) -> Scalar:
-    """What rounding may lose of a way that takes a time T, of which ramps take little more than a velocity."""
+    """What rounding may lose of a way that takes a time T, ramps of which are short."""
     fast = abs(ends.v0) + abs(ends.v1)
     return ROUNDING * (minimum(fast + T, ends.V) * T + fast * (minimum(fast + 2.0, T) + 0.125 * T))
 
@@ -97,8 +97,8 @@ def upper_duration(ends: Ends, way: Scalar, start: Scalar) -> Scalar:
     """A duration in which the farthest motion covers the way; the exact one if it reaches velocity V.
 
     By way of a velocity c: both ramps lead to b, the largest velocity that the ends enforce, or 0; from there
-    a change to b + e and back covers more than e max(2 sqrt(e), e), so e = max(D^(21/32), sqrt(D)) covers what
-    is left, D. What a lower c leaves is covered by holding it.
+    a change to b + e and back covers at least e max(2 sqrt(e), e), so that e = sqrt(D), or D^(21/32) where
+    that is less, covers what is left, D. What a lower c leaves is covered by holding it.
     """
     v0, a0, v1, a1, V = ends
     enforced0, enforced1 = v0 + 0.5 * a0 * hinge(a0), v1 + 0.5 * a1 * -hinge(-a1)

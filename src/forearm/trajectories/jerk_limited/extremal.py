@@ -5,9 +5,9 @@ A^3 / J^2). Every function takes floats, arrays or symbols.
 
 All motions from (v0, a0) to (v1, a1) in a time T with |jerk| <= 1, |a| <= 1, |v| <= V form a convex set: a
 share of one and the rest of another is a motion too. So the ways that can be covered in T form an interval,
-and only the two motions at its ends are needed. The farthest speeds up first and brakes last: jerk +1 up to an
-acceleration p, -1 down to q, +1 up to a1, with a rest at p = 1 and at q = -1 if T leaves time for it, and at
-velocity V if it gets there. The nearest is the farthest of the mirrored problem.
+and only the two motions at its ends are needed. The farthest speeds up first and brakes last: jerk +1 up to
+an acceleration p, -1 down to q, +1 up to a1, with a rest at p = 1 and at q = -1 if T leaves time for it, and
+at velocity V if it gets there. The nearest is the farthest of the mirrored problem.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Farthest(NamedTuple):
 
 
 def ramp(v: Scalar, a: Scalar, c: Scalar) -> tuple[Scalar, Scalar]:
-    """The peak of acceleration and the rest at it on the fastest change from (v, a) up to velocity c at a = 0.
+    """The peak of acceleration and the rest at it in the fastest change from (v, a) up to velocity c, a = 0.
 
     Jerk +1 to p and -1 to 0 gain p^2 - a^2 / 2, a rest at p = 1 its time. c must be no lower than where
     bringing a to 0 leads.

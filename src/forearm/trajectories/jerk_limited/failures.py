@@ -1,4 +1,4 @@
-"""Why a motion with limits of jerk was not planned: a number for each of many, a sentence with the joint for one."""
+"""Why a motion with limits of jerk was not planned: a number for each of many, a sentence for one."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ def statuses(lanes: Sequence[Array], bounds: Array) -> NDArray[np.int8]:
     return made
 
 
-def refuse(lanes: Lanes, limits: MotionLimits, asked: float | None, places: Array | None, what: str) -> NoReturn:
+def refuse(
+    lanes: Lanes, limits: MotionLimits, asked: float | None, places: Array | None, what: str
+) -> NoReturn:
     """Raise the error that says which joint of one plan stands in the way, and how; `places` are the least
     and the largest on the way, (n, 2), of a motion that leaves the range.
     """
@@ -52,7 +54,7 @@ def refuse(lanes: Lanes, limits: MotionLimits, asked: float | None, places: Arra
         bounds = np.array([limits.lower[i], limits.upper[i]]).reshape(2, 1, 1)
         T = first_durations(one, np.zeros((1, 1)))[0, 0]
         status = PlanStatus(int(statuses(one, bounds)[0]))
-        if status != PlanStatus.NO_NUMBER or not T < np.inf:
+        if status != PlanStatus.NO_NUMBER or not np.isfinite(T):
             _say(one, limits, i, status, what)
     if places is not None:
         outside = (places[:, 0] < limits.lower) | (places[:, 1] > limits.upper)

@@ -37,7 +37,7 @@ class JointProblem(NamedTuple):
 def scaled(
     x0: Scalar, v0: Scalar, a0: Scalar, x1: Scalar, v1: Scalar, a1: Scalar, v: Scalar, a: Scalar, j: Scalar
 ) -> JointProblem:
-    """The problem from (x0, v0, a0) to (x1, v1, a1) within |velocity| <= v, |acceleration| <= a, |jerk| <= j."""
+    """The problem from (x0, v0, a0) to (x1, v1, a1) within velocity v, acceleration a and jerk j."""
     unit, by_a = a / j, 1.0 / a
     by_time = j * by_a
     by_speed = by_a * by_time

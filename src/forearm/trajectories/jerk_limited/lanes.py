@@ -1,5 +1,5 @@
-"""Plans of joints in step, one lane per joint: the shortest duration that all joints of a plan can take, their
-phases in it, and whether they stay in range.
+"""Plans of joints in step, one lane per joint: the shortest duration that all joints of a plan can take,
+their phases in it, and whether they stay in range.
 """
 
 from __future__ import annotations

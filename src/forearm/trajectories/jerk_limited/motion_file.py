@@ -49,7 +49,7 @@ def jerk_motion_from_document(document: Any, name: str) -> JerkMotion:
     data = JERK_MOTION.read(document, name)
     k, n = len(data["segments"]), len(data["points"][0]) if data["points"] else 0
     p = len(data["phases"][0][0]) if data["phases"] and data["phases"][0] else 0
-    shapes = dict.fromkeys(("points", "velocities", "accelerations"), (k + 1, n))
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(NAMES[:3], (k + 1, n))
     shapes |= {"phases": (k, n, p), "jerks": (k, n, p), "segments": (k,)}
     arrays = {}
     for key, shape in shapes.items():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -49,7 +51,8 @@ def jerk_limited(
         check_kind(limits, MotionLimits, "jerk_limited, limits")
     limits.check_one("jerk_limited")
     check_jerk(limits, "jerk_limited")
-    n, given = limits.n, (q0, qd0, qdd0, q1, qd1, qdd1)
+    n = limits.n
+    given: tuple[Any, ...] = (q0, qd0, qdd0, q1, qd1, qdd1)
     if any(type(x) is not np.ndarray or x.dtype != FLOAT or x.shape != (n,) for x in given):
         given = tuple(
             frozen_array(x, (n,), f"jerk_limited, {name}") for name, x in zip(STATES, given, strict=True)
@@ -58,8 +61,8 @@ def jerk_limited(
     lanes = (*ends, *limits.columns)
     if duration is None:
         found = duration_function().call(*lanes, np.zeros((n, 1))).tolist()
-        T = max([time for time, _ in found])
-        is_free = not any([again for _, again in found]) and T < NEVER
+        T = max(time for time, _ in found)
+        is_free = not any(again for _, again in found) and T < NEVER
     else:
         T, is_free = check_number(duration, "jerk_limited, duration", minimum=0.0), True
     asked = np.empty((n, 1))

@@ -108,7 +108,9 @@ def jerk_limited_many(
         raise InputError(f"{what}, limits: expected one for all, or {B} rows, got {limits.count}.")
     asked = None if duration is None else as_shape(duration, (B,), f"{what}, duration")
     shape = (B, n, PHASES)
-    plans = JerkPlans(*states, limits, np.zeros(B, np.int8), np.empty(B), np.empty(shape), np.empty(shape))
+    x0, v0, a0, x1, v1, a1 = states
+    made = np.zeros(B, np.int8), np.empty(B), np.empty(shape), np.empty(shape)
+    plans = JerkPlans(x0, v0, a0, x1, v1, a1, limits, *made)
     repeated = None
     if limits.count is None:
         repeated = [np.tile(x, (min(B, ROWS), 1)) for x in limits.columns]
@@ -125,7 +127,11 @@ def _fill(plans: JerkPlans, rows: slice, lanes: Lanes, asked: Array | None) -> N
     """Plan these rows."""
     limits, status = plans.limits, plans.status[rows]
     n, b = limits.n, rows.stop - rows.start
-    made = (plans.phases[rows].reshape(-1, PHASES), plans.jerks[rows].reshape(-1, PHASES), np.empty((b * n, 1)))
+    made = (
+        plans.phases[rows].reshape(-1, PHASES),
+        plans.jerks[rows].reshape(-1, PHASES),
+        np.empty((b * n, 1)),
+    )
     T = np.maximum.reduce(first_durations(lanes, np.zeros((b * n, 1))).reshape(b, n), axis=1)
     good = T < NEVER
     if not good.all():

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import forearm as fa
-from forearm.codegen.functions import FUNCTIONS, Traced, trace
+from forearm.codegen.functions import FUNCTIONS, Traced, trace, traced_formula
 from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
 from forearm.kernels import cache, compile_function
@@ -129,6 +129,21 @@ def test_with_a_key_nothing_is_traced_before_the_cache_is_asked() -> None:
 
     keys = [key_of(never, key=("one", k)) for k in (1, 2, 1)]
     assert keys[0] == keys[2] != keys[1]
+
+
+def test_without_contraction_every_operation_is_rounded_by_itself() -> None:
+    """x^2 - (1 + 2^-29) is 0 in floats for x = 1 + 2^-30, and 2^-60 if the product is not rounded."""
+
+    def formula(x: list[Any], y: list[Any]) -> dict[str, Any]:
+        return {"z": [x[0] * x[0] - y[0], 3.0 * y[0]]}
+
+    traced = traced_formula(formula, {"x": 1, "y": 1})
+    function = compile_function(traced, "rounded", contract=False)
+    assert function.outputs == {"z": (2,)}
+    x, y = np.full((5, 1), 1.0 + 2.0**-30), np.full((5, 1), 1.0 + 2.0**-29)
+    for made in (function(x, y), [function(x[0], y[0])]):
+        assert np.array_equal(made, np.broadcast_to([0.0, 3.0 * (1.0 + 2.0**-29)], (len(made), 2)))
+    assert key_of(traced, contract=False) != key_of(traced)
 
 
 @pytest.mark.slow

@@ -1,4 +1,6 @@
-"""Plans from state to state, seven joints without jerk limit: one at a time and many, beside Ruckig."""
+"""Plans from state to state, seven joints without jerk limit: one at a time and many, beside Ruckig; and
+plans of arms through points, accelerations chosen.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,13 @@ from numpy.typing import NDArray
 
 from forearm.benchmarks.peers import problem
 from forearm.benchmarks.timing import BenchmarkRow, Work, beside
-from forearm.trajectories import MotionLimits, bang_bang, bang_bang_many
+from forearm.files.load import load
+from forearm.kinematics.limits import limits_of
+from forearm.trajectories import MotionLimits, bang_bang, bang_bang_many, plan
 
+ARMS = ("panda", "puma560")
 JOINTS, FEW, MANY = 7, 1000, 100_000
-ONE_UNDER, EACH_UNDER = 100e-6, 1.5e-6  # s a plan, one at a time and of many
+ONE_UNDER, EACH_UNDER = 20e-6, 0.3e-6  # s a plan, one at a time and of many
 VELOCITY, ACCELERATION = np.linspace(1.0, 2.5, JOINTS), np.linspace(2.0, 8.0, JOINTS)
 
 Floats = NDArray[np.float64]
@@ -33,6 +38,17 @@ def rows(peers: bool) -> Iterator[BenchmarkRow]:
     )
     yield beside("a plan, one at a time", ours(few, False), one, 5, group="plans", bar=ONE_UNDER)
     yield beside("a plan, 100,000 at once", ours(states, True), each, 3, group="plans", bar=EACH_UNDER)
+    for name in ARMS:
+        for count in (2, 3):
+            yield beside(f"fa.plan, {name}, {count} points", through_points(name, count), group="plans")
+
+
+def through_points(name: str, count: int) -> Work:
+    """A plan of an arm through points in the middle of its range, as fast as its drives let it be."""
+    arm = load(name)
+    lower, upper = limits_of(arm)
+    points = lower + (upper - lower) * np.random.default_rng(1).uniform(0.2, 0.8, (count, arm.n))
+    return Work("ours", lambda: plan(arm, points), 1, lambda: points)
 
 
 def ours(states: tuple[Floats, ...], together: bool) -> Work:

@@ -99,17 +99,18 @@ def bang_bang(
     """
     check_kind(limits, MotionLimits, "bang_bang, limits")
     limits.check_one("bang_bang")
-    points, velocities = np.empty((2, limits.n)), np.empty((2, limits.n))
+    n = limits.n
+    points, velocities = np.empty((2, n)), np.empty((2, n))
     states = points[0], velocities[0], points[1], velocities[1]
     for name, row, value in zip(STATES, states, (q0, qd0, q1, qd1), strict=True):
-        row[:] = value if _is_row(value, limits.n) else as_shape(value, (limits.n,), f"bang_bang, {name}")
+        row[:] = value if _is_row(value, n) else as_shape(value, (n,), f"bang_bang, {name}")
     asked = None
     if duration is not None:
         asked = np.array([check_number(duration, "bang_bang, duration", minimum=0.0)])
-    status, _, _, phases, rates = planned((*states, *limits.four), asked)
+    status, _, _, phases, rates = planned((*states, *limits.arrays), asked)
     if status[0] != 0.0:  # also where it is NaN
         for name, row in zip(STATES, states, strict=True):
-            frozen_array(row, (limits.n,), f"bang_bang, {name}")
+            frozen_array(row, (n,), f"bang_bang, {name}")
         refuse(states, limits, duration, "bang_bang")
     return Switching(points, velocities, phases[None], rates[None])
 
@@ -161,12 +162,13 @@ def _fill(plans: Plans, asked: Array | None) -> None:
     shared = None
     if limits.count is None:
         shared = np.empty((4, most, limits.n))
-        shared[:] = np.stack(limits.four)[:, None]
+        for bound, values in zip(shared, limits.arrays, strict=True):
+            bound[:] = values
     status, rates = np.empty((most, 1)), np.empty((most, limits.n, 3))
     for first in range(0, len(plans), ROWS):
         rows = slice(first, min(first + ROWS, len(plans)))
         block = slice(0, rows.stop - first)
-        bounds = [x[rows] for x in limits.four] if shared is None else shared[:, block]
+        bounds = [x[rows] for x in limits.arrays] if shared is None else shared[:, block]
         results = plans.duration[rows, None], plans.held[rows], plans.phases[rows]
         planned(
             (plans.q0[rows], plans.qd0[rows], plans.q1[rows], plans.qd1[rows], *bounds),

@@ -31,19 +31,26 @@ def planned(
     arrays = given if asked is None else (*given, asked)
     if n <= MOST_JOINTS:
         call = planner(n, asked is not None).call
-        made: tuple[Array, ...] = call(*arrays) if out is None else call(*arrays, out=out)
-        return made
+        done: tuple[Array, ...] = call(*arrays) if out is None else call(*arrays, out=out)
+        return done
+    shapes = ((1,), (1,), (n,), (n, 3), (n, 3))
+    made = out or tuple(np.empty((*given[0].shape[:-1], *shape)) for shape in shapes)
+    _by_numpy(arrays, made)
+    return made
+
+
+def _by_numpy(arrays: Sequence[Array], out: tuple[Array, ...]) -> None:
+    """The formula on arrays of one entry per plan, or on numbers."""
     columns = [list(np.moveaxis(x, -1, 0)) for x in arrays]
     with np.errstate(over="ignore", invalid="ignore"):
-        plan = synchronised(columns[:4], columns[4:8], None if asked is None else columns[8][0])
-    tables = ([plan.status], [plan.duration], plan.held, plan.phases, plan.accelerations)
-    rows = tuple(
-        np.moveaxis(np.array(x, dtype=float), -1, 0) if given[0].ndim == 2 else np.array(x, dtype=float)
-        for x in tables
-    )
-    for into, x in zip(out or (), rows, strict=out is not None):
-        into[...] = x
-    return rows if out is None else out
+        made = synchronised(columns[:4], columns[4:8], columns[8][0] if len(columns) > 8 else None)
+    status, duration, held, phases, rates = out
+    status[..., 0], duration[..., 0] = made.status, made.duration
+    for k, velocity in enumerate(made.held):
+        held[..., k] = velocity
+        for phase in range(3):
+            phases[..., k, phase] = made.phases[k][phase]
+            rates[..., k, phase] = made.accelerations[k][phase]
 
 
 @lru_cache(maxsize=32)

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.errors import InputError
-from forearm.trajectories.joint import NEVER, braked, durations, later
+from forearm.trajectories.joint import NEVER
 from forearm.trajectories.limits import MotionLimits
 from forearm.trajectories.plan_status import PlanStatus
-from forearm.trajectories.synchronise import is_possible
+from forearm.trajectories.synchronise import is_possible, joint_span
 
 Array = NDArray[np.float64]
 
@@ -21,9 +21,8 @@ def refuse(
 ) -> NoReturn:
     """Raise the error that says which joint of one plan stands in the way, and how."""
     x0, v0, x1, v1 = states
-    a, v, lower, upper = limits.acceleration, limits.velocity, limits.lower, limits.upper
-    place, speed, braking = braked(x0, v0, a, v, lower, upper)
-    spans = later(durations(place, speed, x1, v1, a, v, lower, upper), braking)
+    a = limits.acceleration
+    spans = joint_span([*states, *limits.arrays])
     status, i = _first_in_the_way(states, limits, spans, asked)
     low, high, fastest = float(limits.lower[i]), float(limits.upper[i]), float(limits.velocity[i])
     shortest, start, end = (float(span[i]) for span in spans)

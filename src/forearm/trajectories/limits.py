@@ -86,8 +86,8 @@ class MotionLimits:
             )
 
     @property
-    def four(self) -> tuple[Array, Array, Array, Array]:
-        """Accelerations, velocities, lower and upper bounds."""
+    def arrays(self) -> tuple[Array, Array, Array, Array]:
+        """Accelerations, velocities, lower and upper bounds, (n,) or (B, n) each."""
         return self.acceleration, self.velocity, self.lower, self.upper
 
     @property

@@ -58,19 +58,18 @@ def status_of(
     lower, upper) and shortest durations, the shortest duration T of all, NEVER where there is none, and
     whether the one asked for is `impossible` (1, else 0).
     """
-    largest = shortest_of_all = too_fast = outside = 0.0
+    unknown = too_fast = outside = longest = 0.0
     for x0, v0, x1, v1, (_, v, lower, upper), least in zip(
         *states, zip(*limits, strict=True), shortest, strict=True
     ):
         for x in (x0, v0, x1, v1):
-            largest = maximum(largest, abs(x))
+            unknown = choose(abs(x), BEYOND, unknown, 1.0)  # NaN compares as false
         too_fast = choose(v, abs(v1), 1.0, too_fast)
         for x in (x0, x1):
             outside = choose(x, lower, 1.0, choose(upper, x, 1.0, outside))
-        shortest_of_all = maximum(shortest_of_all, least)
-    none = choose(shortest_of_all, NEVER, float(PlanStatus.NOTHING_COMMON), float(PlanStatus.NO_ROOM))
+        longest = maximum(longest, least)
+    none = choose(longest, NEVER, float(PlanStatus.NOTHING_COMMON), float(PlanStatus.NO_ROOM))
     none = choose(0.0, outside, float(PlanStatus.OUT_OF_RANGE), none)
     none = choose(0.0, too_fast, float(PlanStatus.TOO_FAST), none)
     status = choose(T, NEVER, float(PlanStatus.DURATION) * impossible, none)
-    # NaN compares as false
-    return choose(largest, BEYOND, status, float(PlanStatus.NO_NUMBER))
+    return choose(0.0, unknown, float(PlanStatus.NO_NUMBER), status)

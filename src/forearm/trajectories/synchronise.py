@@ -36,7 +36,7 @@ def synchronised(
     (acceleration, velocity, lower, upper).
     """
     joints = list(zip(*states, *limits, strict=True))
-    span_of, motion_of = Shared(_span, "span of a joint"), Shared(_motion, "motion of a joint")
+    span_of, motion_of = Shared(joint_span, "span of a joint"), Shared(_motion, "motion of a joint")
     spans = [span_of(joint) for joint in joints]
     T, impossible = common_duration(spans), 0.0
     if asked is not None:
@@ -50,8 +50,10 @@ def synchronised(
     )
 
 
-def _span(joint: State) -> Three:
-    """(shortest, gap_start, gap_end) of a joint, what it brakes first included."""
+def joint_span(joint: State) -> Three:
+    """(shortest, gap_start, gap_end) of a joint with states and limits as `synchronised` has them, what it
+    brakes first included.
+    """
     x0, v0, x1, v1, a, v, lower, upper = joint
     place, speed, braking = braked(x0, v0, a, v, lower, upper)
     return later(durations(place, speed, x1, v1, a, v, lower, upper), braking)

@@ -200,24 +200,17 @@ def _with_better(
     tries = np.where(
         is_open[rows], np.clip(tries, -limits.velocity, limits.velocity), course.velocities[rows]
     )
-    count = len(tries)
-
-    def repeated(x: Array) -> Array:
-        return np.broadcast_to(x, (count, *x.shape)).reshape(-1, limits.n)
-
-    flat = tries.reshape(-1, limits.n)
-    ins = bang_bang_many(
-        repeated(q[rows - 1]), repeated(course.velocities[rows - 1]), repeated(q[rows]), flat, limits
-    )
-    outs = bang_bang_many(
-        repeated(q[rows]), flat, repeated(q[rows + 1]), repeated(course.velocities[rows + 1]), limits
-    )
-    time = (ins.duration + outs.duration).reshape(count, -1)
+    # the segments into the points, and those out of them
+    q0, qd0, q1, qd1 = (np.empty((2, *tries.shape)) for _ in range(4))
+    q0[0], q0[1] = q[rows - 1], q[rows]
+    qd0[0], qd0[1] = course.velocities[rows - 1], tries
+    q1[0], q1[1] = q[rows], q[rows + 1]
+    qd1[0], qd1[1] = tries, course.velocities[rows + 1]
+    q0, qd0, q1, qd1 = (x.reshape(-1, limits.n) for x in (q0, qd0, q1, qd1))
+    both = bang_bang_many(q0, qd0, q1, qd1, limits)
+    time, far = (x.reshape(2, *tries.shape[:2]).sum(axis=0) for x in (both.duration, _beyond(both)))
     now = plans.duration[rows - 1] + plans.duration[rows]
-    far, allowed = (
-        (_beyond(ins) + _beyond(outs)).reshape(count, -1),
-        course.beyond[rows - 1] + course.beyond[rows],
-    )
+    allowed = course.beyond[rows - 1] + course.beyond[rows]
     time[~(far <= allowed * (1.0 + GAIN))] = np.inf  # also where it is NaN, as nothing was planned
     if settle:
         roughness, rough = (_roughness(course, rows, x) for x in (tries, course.velocities[rows]))

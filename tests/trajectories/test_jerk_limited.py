@@ -253,6 +253,21 @@ def test_what_is_refused(change: dict[str, float], said: str) -> None:
         plans[0]
 
 
+def test_a_number_that_is_none_is_told_wherever_it_stands() -> None:
+    rng = np.random.default_rng(13)
+    states, limits = random_requests(rng, 30, 2)
+    wrong = rng.permutation(30)[:18]
+    for k, row in enumerate(wrong):
+        states[k % 6][row, k % 2] = (np.nan, np.inf, -1e31)[k % 3]
+    for duration in (None, [9.0] * 30):
+        status = plans_of(states, limits, duration).status
+        assert (status[wrong] == PlanStatus.NO_NUMBER).all()
+        assert np.count_nonzero(status) == len(wrong)
+    for k, row in enumerate(wrong):
+        with pytest.raises(InputError, match=rf"^jerk_limited, {STATES[k % 6]}: "):
+            plan((x[row] for x in states), limits)
+
+
 def test_limits_without_jerk_and_shapes_are_refused() -> None:
     rest = np.zeros((3, 2))
     limits = MotionLimits([3.0, 4.0], 2.0, jerk=[30.0, np.inf])

@@ -50,11 +50,9 @@ def scaled(
     excess = maximum(abs(end) - ALLOWED, maximum(abs(last), abs(last - 0.5 * end * abs(end))) - V * ALLOWED)
     kept = maximum(-1.0, minimum(1.0, end))
     ends = Ends(braking.v, braking.a, last, kept, V)
-    largest = abs(x0)
-    for x in (v0, a0, x1, v1, a1):
-        largest = maximum(largest, abs(x))
-    # NaN compares as false
-    allowed = choose(largest, BEYOND, choose(0.0, excess, 0.0, 1.0), 0.0)
+    allowed = choose(0.0, excess, 0.0, 1.0)
+    for x in (x0, v0, a0, x1, v1, a1):
+        allowed = choose(abs(x), BEYOND, allowed, 0.0)  # NaN compares as false
     return JointProblem(ends, way, doubt, unit, braking, allowed)
 
 

@@ -15,7 +15,8 @@ from forearm.trajectories.sampling import motion_columns, times_within
 from forearm.values import check_ending
 
 Array = NDArray[np.float64]
-ARRAYS = ("points", "velocities", "accelerations", "phases", "jerks")
+
+NAMES = ("points", "velocities", "accelerations", "phases", "jerks", "segments")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +43,18 @@ class JerkMotion:
     segments: Array
 
     def __post_init__(self) -> None:
-        for name in (*ARRAYS, "segments"):
-            array = getattr(self, name)
+        for name, array in self.__dict__.copy().items():
             if array.flags.writeable:
-                array = array.view()
-                array.setflags(write=False)
-                object.__setattr__(self, name, array)
+                view = array.view()
+                view.setflags(write=False)
+                object.__setattr__(self, name, view)
+
+    @classmethod
+    def frozen(cls, *arrays: Array) -> JerkMotion:
+        """The motion of arrays that are read-only already, in the order of the attributes."""
+        motion = object.__new__(cls)
+        motion.__dict__.update(zip(NAMES, arrays, strict=True))
+        return motion
 
     @property
     def n(self) -> int:
@@ -64,7 +71,7 @@ class JerkMotion:
     @property
     def duration(self) -> float:
         """From the first point to the last, s."""
-        return float(self.times[-1])
+        return float(self.segments[0] if len(self.segments) == 1 else self.times[-1])
 
     @cached_property
     def switches(self) -> Array:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from forearm.errors import InputError, shorten
 from forearm.reading.fields import ChoiceField, ListField, NumberField, TableField
 from forearm.reading.textfile import write_text
-
-if TYPE_CHECKING:
-    from forearm.trajectories.jerk_limited.motion import JerkMotion
+from forearm.trajectories.jerk_limited.motion import NAMES, JerkMotion
 
 FORMAT = "forearm-jerk-motion/1"
 AGREEMENT = 1e-9  # relative: farther from its points no file is that `write_jerk_motion` wrote
@@ -33,7 +31,6 @@ JERK_MOTION = TableField(
     },
     required=("format", "points", "velocities", "accelerations", "phases", "jerks", "segments"),
 )
-NAMES = ("points", "velocities", "accelerations", "phases", "jerks", "segments")
 
 
 def write_jerk_motion(motion: JerkMotion, path: str | os.PathLike[str]) -> None:
@@ -44,8 +41,6 @@ def write_jerk_motion(motion: JerkMotion, path: str | os.PathLike[str]) -> None:
 
 def jerk_motion_from_document(document: Any, name: str) -> JerkMotion:
     """The motion in what a file called `name` holds."""
-    from forearm.trajectories.jerk_limited.motion import JerkMotion
-
     data = JERK_MOTION.read(document, name)
     k, n = len(data["segments"]), len(data["points"][0]) if data["points"] else 0
     p = len(data["phases"][0][0]) if data["phases"] and data["phases"][0] else 0

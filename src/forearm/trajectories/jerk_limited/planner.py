@@ -53,24 +53,23 @@ def jerk_limited(
     check_jerk(limits, "jerk_limited")
     n = limits.n
     given: tuple[Any, ...] = (q0, qd0, qdd0, q1, qd1, qdd1)
-    if any(type(x) is not np.ndarray or x.dtype != FLOAT or x.shape != (n,) for x in given):
-        given = tuple(
-            frozen_array(x, (n,), f"jerk_limited, {name}") for name, x in zip(STATES, given, strict=True)
-        )
+    for x in given:
+        if type(x) is not np.ndarray or x.dtype != FLOAT or x.shape != (n,):
+            given = _converted(given, n)
+            break
     ends = np.concatenate(given).reshape(6, n, 1)
     lanes = (*ends, *limits.columns)
     if duration is None:
-        found = duration_function().call(*lanes, np.zeros((n, 1))).tolist()
-        T = max(time for time, _ in found)
-        is_free = not any(again for _, again in found) and T < NEVER
+        times, again = duration_function().call(*lanes, np.zeros((n, 1))).T.tolist()
+        T = max(times)
+        is_free = not any(again) and T < NEVER
     else:
         T, is_free = check_number(duration, "jerk_limited, duration", minimum=0.0), True
     asked = np.empty((n, 1))
     asked.fill(T)
     phases, jerks, blocked = phases_function().call(*lanes, asked)
     if not is_free or any(blocked.ravel().tolist()) or not T < NEVER:
-        for x, name in zip(ends, STATES, strict=True):
-            frozen_array(x[:, 0], (n,), f"jerk_limited, {name}")
+        _converted(tuple(ends[:, :, 0]), n)
         T = NEVER if duration is not None else float(common_durations(lanes, n, np.zeros(1))[0])
         if not T < NEVER:
             refuse(lanes, limits, duration, None, "jerk_limited")
@@ -78,8 +77,16 @@ def jerk_limited(
         phases, jerks, _ = phases_function().call(*lanes, asked)
     if limits.is_bounded:
         _check_range(lanes, limits, phases, jerks)
+    for array in (ends, phases, jerks, asked):
+        array.setflags(write=False)  # of which the motion has views
     points, velocities, accelerations = ends[::3, :, 0], ends[1::3, :, 0], ends[2::3, :, 0]
-    return JerkMotion(points, velocities, accelerations, phases[None], jerks[None], np.array([T]))
+    return JerkMotion.frozen(points, velocities, accelerations, phases[None], jerks[None], asked[0])
+
+
+def _converted(given: tuple[Any, ...], n: int) -> tuple[Array, ...]:
+    """States as arrays of n numbers, or an error that names the one that is none."""
+    named = zip(STATES, given, strict=True)
+    return tuple(frozen_array(x, (n,), f"jerk_limited, {name}") for name, x in named)
 
 
 def _check_range(lanes: Lanes, limits: MotionLimits, phases: Array, jerks: Array) -> None:

@@ -33,6 +33,7 @@ from forearm.cli.terminal import show
 from forearm.drives.motor import DAC
 from forearm.errors import InputError
 from forearm.logs.table import ENDINGS
+from forearm.trajectories.jerk_limited.motion import JerkMotion
 from forearm.trajectories.line_speed import PROFILES
 from forearm.trajectories.lines import HandLine
 from forearm.trajectories.planning import TABLES, Plan, plan
@@ -41,7 +42,7 @@ from forearm.trajectories.shortest_time.requested import requested_plan
 from forearm.trajectories.switching import Switching
 
 OF_LINES = ("hand_speed", "hand_acceleration", "profile", "free_attitude")
-OF_POINTS = ("acceleration", "velocity")
+OF_POINTS = ("acceleration", "velocity", "jerk")
 BOTH = (
     "--phase: goes with --joint, the number of the joint that is drawn; give both or none. A --time-optimal "
     "plan needs none."
@@ -90,6 +91,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--velocity",
         metavar="A,B,...",
         help=f"largest velocities, rad/s (m/s), degrees/s with --degrees; {each} (default: the arm's)",
+    )
+    points.add_argument(
+        "--jerk",
+        metavar="A,B,...",
+        help=(
+            f"largest jerks, rad/s^3 (m/s^3), degrees/s^3 with --degrees; {each} "
+            "(default: none, accelerations jump)"
+        ),
     )
     line = group(parser, "along a straight line of the hand")
     line.add_argument(
@@ -282,6 +291,8 @@ def _document(made: Plan) -> dict[str, Any]:
             "times": made.motion.times,
             "deviation": float(made.deviation or 0.0),
         }
+    if isinstance(made.motion, JerkMotion):
+        document |= {"points": made.motion.points, "times": made.motion.times}
     return document | timing_document(made)
 
 

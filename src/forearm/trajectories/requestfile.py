@@ -67,7 +67,7 @@ LIMITS = TableField(
         "torque": LimitAlongPath("N m (N), time-optimal; the arm's max_effort where not given"),
         "current": LimitAlongPath("A, time-optimal; the motors' where not given"),
         "voltage": LimitAlongPath("V, time-optimal; the motors' where not given"),
-        "jerk": LimitAlongPath("rad / s^3 (m / s^3), time-optimal; none where not given"),
+        "jerk": LimitAlongPath("rad / s^3 (m / s^3); accelerations may jump where not given"),
         "path_jerk": NumberField("d3s/dt3, time-optimal; none where not given", above=0.0),
         "hand_speed": LimitAlongPath("m / s, time-optimal; none where not given", many=False),
         "hand_acceleration": LimitAlongPath("m / s^2, time-optimal; none where not given", many=False),

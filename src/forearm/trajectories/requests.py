@@ -25,6 +25,7 @@ MAX_WAYPOINTS = 10_000
 Along = tuple[Array, Array]  # places along the path, and limits there
 OVERRIDES = ("acceleration", "velocity", "lower", "upper")
 OF_PATHS = ("torque", "current", "voltage", "jerk", "path_jerk", "hand_speed", "hand_acceleration")
+OF_TIME_OPTIMAL = tuple(kind for kind in OF_PATHS if kind != "jerk")
 ALONG = ("velocity", "acceleration", *OF_PATHS[:4], *OF_PATHS[5:])  # those that may change along a path
 
 
@@ -90,7 +91,8 @@ class Request:
         lower, upper: range of q, rad or m; None: the arm's.
         name: what messages call it.
         dac: the converter whose range voltages must stay in; None: none.
-        torque, current, voltage, jerk, path_jerk, hand_speed, hand_acceleration: further limits of a
+        jerk: largest |qddd|, rad/s^3 (m/s^3); None: accelerations may jump.
+        torque, current, voltage, path_jerk, hand_speed, hand_acceleration: further limits of a
             time-optimal plan, as in `fa.time_optimal`.
         time_optimal: whether the motion is to be the fastest along a path through the waypoints, and
             how: True, or `PathOptions`; False: bang-bang.
@@ -153,8 +155,10 @@ class Request:
         given = dict(zip(OVERRIDES, (acceleration, velocity, lower, upper), strict=True))
         for key, value in (given | dict(zip(OF_PATHS, limits, strict=True))).items():
             what = f"request {name!r}, {key}"
-            if value is not None and options is None and (key in OF_PATHS or is_along(value)):
-                kind = "limits that change along a path are" if key not in OF_PATHS else "it is a limit"
+            if value is not None and options is None and (key in OF_TIME_OPTIMAL or is_along(value)):
+                kind = (
+                    "limits that change along a path are" if key not in OF_TIME_OPTIMAL else "it is a limit"
+                )
                 raise InputError(
                     f"{what}: {kind} for time-optimal plans; add time_optimal = true, or leave it out."
                 )
@@ -177,14 +181,21 @@ class Request:
                     f"{arm.name!r}, got {value.size}."
                 )
 
-    def changed(self, acceleration: ArrayLike | None, velocity: ArrayLike | None, dac: DAC | None) -> Request:
+    def changed(
+        self,
+        acceleration: ArrayLike | None,
+        velocity: ArrayLike | None,
+        dac: DAC | None,
+        jerk: ArrayLike | None = None,
+    ) -> Request:
         """The request with these in the place of its own, where they are not None.
 
         Args:
             acceleration, velocity: largest |qdd| and |qd|.
             dac: the converter.
+            jerk: largest |qddd|.
         """
-        given = {"acceleration": acceleration, "velocity": velocity, "dac": dac}
+        given = {"acceleration": acceleration, "velocity": velocity, "dac": dac, "jerk": jerk}
         changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         return replace(self, **changes) if changes else self
 
@@ -205,7 +216,8 @@ class Request:
         base = arm_limits(arm, chosen, self.velocity)
         lower = base.lower if self.lower is None else self.lower
         upper = base.upper if self.upper is None else self.upper
-        return MotionLimits(base.acceleration, base.velocity, lower, upper)
+        jerk = np.inf if self.jerk is None else self.jerk
+        return MotionLimits(base.acceleration, base.velocity, lower, upper, jerk)
 
 
 def _waypoint(given: Waypoint | ArrayLike, name: str) -> Waypoint:

@@ -90,7 +90,7 @@ class PathTiming:
         tops = self.problem.tops(self.profile.ends)
         top = np.minimum(np.append(tops[0::2], np.inf), np.append(np.inf, tops[1::2]))
         top[self.profile.grid.stops] = 0.0
-        return np.sqrt(top)
+        return np.asarray(np.sqrt(top))
 
     @cached_property
     def shares(self) -> tuple[list[tuple[str, str]], Array]:

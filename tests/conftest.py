@@ -31,6 +31,8 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = tempfile.mkdtemp(prefix="forearm-tests-")
         os.environ["FOREARM_CACHE"] = folder
         os.environ["COLUMNS"] = "100"  # whatever terminal there is, or none
+        # Whatever language its user reads; argparse looks for translations on the disk at every word.
+        os.environ["LANGUAGE"] = "C"
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each worker has a core
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
@@ -62,3 +64,4 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 def pytest_collection_finish() -> None:
     gc.freeze()  # thousands of tests that stay, not to be gone through at each collection of garbage
+    gc.set_threshold(50_000, 20, 20)  # graphs are large and live for the length of a test

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -64,13 +65,19 @@ def rotation_about(axis: Floats, angle: float | Floats) -> Floats:
     """Turn about a unit axis: R = 1 + sin(angle) K + (1 - cos(angle)) K^2, K =
     tilde(axis); shape (..., 3, 3).
     """
-    K = tilde(axis)
+    K, square = _tilde_and_square(*axis.tolist())
     if type(angle) is float:
         c, s = cos_sin(angle)
     else:
         c, s = (f(np.asarray(angle, dtype=float))[..., None, None] for f in (np.cos, np.sin))
-    R: Floats = np.eye(3) + s * K + (1.0 - c) * matmul(K, K)
+    R: Floats = np.eye(3) + s * K + (1.0 - c) * square
     return R
+
+
+@lru_cache(maxsize=512)
+def _tilde_and_square(x: float, y: float, z: float) -> tuple[Floats, Floats]:
+    K = tilde(np.array([x, y, z]))
+    return K, matmul(K, K)
 
 
 def rotation_from_z(axis: Floats) -> Floats:

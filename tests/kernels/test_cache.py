@@ -616,6 +616,36 @@ def test_the_longest_unused_go_first(place: Path, monkeypatch: pytest.MonkeyPatc
     assert {entry.path.stem for entry in cache.entries(place)} == left, "more than the bound is not kept"
 
 
+@pytest.mark.slow
+def test_many_files_are_bounded_though_they_are_not_looked_at_after_every_write(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process writes to the folder too, unseen between two looks."""
+    monkeypatch.setenv("FOREARM_CACHE_BYTES", "100000")
+    monkeypatch.setattr(cache, "MANY", 10)
+    looked_at, written = [], cache._written
+
+    def look(place: Path) -> Any:
+        looked_at.append(place)
+        return written(place)
+
+    monkeypatch.setattr(cache, "_written", look)
+    ours, others = (
+        [hashlib.sha256(f"{who} {k}".encode()).hexdigest() for k in range(100)] for who in ("we", "they")
+    )
+    for k, key in enumerate(ours):
+        cache.write(key, ABOUT, bytes(1000))
+        aged(place, key, 1000.0 - k)
+        (place / f"{others[k]}.kernel").write_bytes(bytes(1000))
+        if k == 30:
+            assert len(looked_at) < 20
+        if k % 10 == 9:
+            taken = sum(path.stat().st_size for path in place.iterdir())
+            assert taken <= 100_000 * (1.0 + cache.SHARE)
+    assert cache.read(ours[-1]) is not None
+    assert cache.read(ours[0]) is None
+
+
 def strangers(place: Path) -> list[str]:
     """Things in the folder that the cache did not write, though their names look like it."""
     place.mkdir(mode=0o700, exist_ok=True)

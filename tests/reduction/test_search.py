@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from arms import random_arm
@@ -23,7 +25,7 @@ from forearm import Arm, Link
 from forearm.reduction import search
 from forearm.reduction.chain import Chain
 from forearm.reduction.plan import PLAIN_PLAN, planned
-from forearm.reduction.search import LARGEST, LONGEST, best_plan, cost
+from forearm.reduction.search import LARGEST, LONGEST, ChainContent, best_plan, cost, search_plan
 
 SPECIAL = special_geometry()
 ARMS: dict[str, Arm] = {name: fa.load(name).rigid() for name in ("puma560", "stanford", "panda", "ascher2")}
@@ -87,7 +89,26 @@ def test_cost_is_that_of_the_traced_inverse_dynamics() -> None:
 @pytest.mark.parametrize("name", ["parallel", "tree, followers", "gantry and wrist"])
 def test_the_search_finds_the_same_again(name: str) -> None:
     chain = chain_for(ARMS[name])
-    assert best_plan.__wrapped__(chain) == best_plan.__wrapped__(chain) == best_plan(chain)
+    assert search_plan(chain) == search_plan(chain) == best_plan(chain)
+    assert best_plan(chain_for(ARMS[name])) is best_plan(chain), "kept for every chain with its numbers"
+
+
+def test_chains_are_told_apart_by_every_number() -> None:
+    chain = chain_for(ARMS["tree, followers"])
+    content, s = ChainContent.of(chain), chain.segments[-1]
+    others = [
+        chain.changed(len(chain.segments) - 1, **{name: value})
+        for name, value in (
+            ("parent", s.parent - 1), ("revolute", not s.revolute), ("phi", s.alpha), ("alpha", (0.6, 0.8)),
+            ("l", s.l + 1e-9), ("axis", s.axis + 1e-9), ("offset", s.offset + 1e-9), ("m", s.m + 1e-9),
+            ("h", s.h + 1e-9), ("J", s.J + 1e-9),
+        )
+    ]  # fmt: skip
+    others += [replace(chain, g=chain.g + 1e-9), replace(chain, grounded=chain.grounded + 1e-9)]
+    contents = [ChainContent.of(other) for other in others]
+    assert content not in contents
+    assert len(set(contents)) == len(contents)
+    assert content == ChainContent.of(replace(chain))
 
 
 def largest(chain: Chain) -> float:
@@ -102,7 +123,7 @@ def test_moments_do_not_grow_without_bound(monkeypatch: pytest.MonkeyPatch) -> N
     plain, cheapest = planned(chain), planned(chain, best_plan(chain))
     assert largest(plain) < largest(cheapest) <= LARGEST * largest(plain)
     monkeypatch.setattr(search, "LARGEST", 1.0)
-    bounded = planned(chain, best_plan.__wrapped__(chain))
+    bounded = planned(chain, search_plan(chain))
     assert largest(bounded) <= largest(plain)
     assert cost(bounded) > cost(cheapest)
 
@@ -131,7 +152,7 @@ def test_frames_of_symbols_are_not_turned_or_moved_by_their_numbers() -> None:
 def test_counting_leaves_the_chain_alone() -> None:
     chain = chain_for(SPECIAL["parallel"])
     before = [(s.m, s.h.copy(), s.J.copy(), s.l.copy()) for s in chain.segments]
-    best_plan.__wrapped__(chain)
+    search_plan(chain)
     for s, (m, h, J, l) in zip(chain.segments, before, strict=True):  # noqa: E741
         assert s.m == m
         assert np.array_equal(s.h, h)

@@ -16,7 +16,7 @@ from symbols.making import EVERY, EXACT, given, leaves_of, random_program, rando
 from forearm.errors import InputError
 from forearm.symbols import Counts, Expr, Graph, evaluate
 from forearm.symbols.graph import MUL, SUB, expressions, mapped
-from forearm.symbols.scalars import same
+from forearm.symbols.scalars import choose, root, same
 
 ROUNDING = 1e-12  # forty operations on values up to 50, folded or not
 Formula = Callable[[Any, Any], Any]
@@ -466,3 +466,20 @@ def test_sizes_and_exponentials() -> None:
     ]
     m = graph.parameter("m")
     assert graph.counts([abs(m).sqrt() * x, (m * m).exp() * y]) == Counts(mul=2)  # known before any state is
+
+
+def test_what_is_forgotten_is_made_again_as_in_a_graph_that_never_had_it() -> None:
+    def more(x: Expr, y: Expr) -> list[Any]:
+        return [(x * y + 2.5) * (x - y), choose(x, y, 3.0 * x, y * y), root(x * x + 0.25)]
+
+    tried, fresh = Graph(), Graph()
+    (x, y), (u, v) = ((graph.input("x"), graph.input("y")) for graph in (tried, fresh))
+    assert tried.counts(x * y) == fresh.counts(u * v)
+    size = len(tried)
+    tried.name("z", (x + 7.0) * y)
+    more(y, x)
+    tried.forget(size)
+    assert len(tried) == size == len(fresh)
+    assert tried.counts(more(x, y)) == fresh.counts(more(u, v))
+    for part in ("kinds", "left", "right", "offline", "sections", "values", "branches", "leaves", "names"):
+        assert getattr(tried, part) == getattr(fresh, part), part

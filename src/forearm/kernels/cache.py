@@ -30,6 +30,11 @@ HEAD = 2**16  # bytes within which what is known about some code ends
 LARGEST = 64 * 2**20  # bytes of one file
 BOUND = 256 * 2**20  # bytes of all files, unless FOREARM_CACHE_BYTES says otherwise
 STALE = 3600.0  # s after which a file half written by someone is taken for abandoned
+# Of a folder with so many files not all are looked at after every write: only after this share
+# of the room that was left has been filled, as other processes may fill it too.
+MANY, SHARE = 200, 1 / 16
+# bytes that this process may write to a folder, by folder and bound, until it looks at all files again
+_until_next_look: dict[tuple[Path, int], float] = {}
 
 
 @dataclass(frozen=True)
@@ -177,7 +182,7 @@ def write(key: str, about: dict[str, Any], code: bytes) -> None:
         ) as file:
             file.write(content)
         os.replace(beside, place / f"{key}{ENDING}")
-        _bounded(place)
+        _bounded(place, len(content))
     except OSError:
         with contextlib.suppress(OSError):
             beside.unlink()
@@ -199,20 +204,26 @@ def clear(place: Path) -> tuple[int, int]:
     return len(gone), sum(gone)
 
 
-def _bounded(place: Path) -> None:
+def _bounded(place: Path, written: int) -> None:
     """After every write, so that entries are only made of the files where there is something to remove."""
-    total, old = 0, time.time() - STALE
+    most = bound()
+    left = _until_next_look.get((place, most), 0.0) - written
+    if left > 0.0:
+        _until_next_look[place, most] = left
+        return
+    count, total, old = 0, 0, time.time() - STALE
     for item, status in _written(place):
+        count += 1
         if item.name.endswith(ENDING):
             total += status.st_size
         elif status.st_mtime < old:
             _removed(_entry(item, status))
-    if total <= bound():
-        return
-    for entry in entries(place):
-        if total <= bound():
-            break
-        total -= entry.size if _removed(entry) else 0
+    if total > most:
+        for entry in entries(place):
+            if total <= most:
+                break
+            total -= entry.size if _removed(entry) else 0
+    _until_next_look[place, most] = SHARE * (most - total) if count > MANY else 0.0
 
 
 def _removed(entry: Entry) -> bool:

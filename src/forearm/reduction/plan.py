@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from forearm.errors import ModelError
-from forearm.model import Array
+from forearm.model import Array, Scalar
 from forearm.portable import atan2, dot
 from forearm.reduction.chain import Chain, Segment, about_x, about_z, moved
-from forearm.reduction.regroup import Choice, regrouped
+from forearm.reduction.regroup import Choice, Kept, once, regrouped
 from forearm.spatial import rotation_z
 from forearm.symbols.scalars import is_zero, same
 
@@ -58,20 +58,19 @@ def placed(chain: Chain, plan: ReductionPlan) -> Chain:
     return chain
 
 
-def settled(chain: Chain, plan: ReductionPlan) -> Chain:
-    """The second half: moments, units, and how the recursion goes about it."""
-    chain = regrouped(chain, plan.choices)
+def settled(chain: Chain, plan: ReductionPlan, kept: Kept | None = None) -> Chain:
+    """The second half: moments, units, and how the recursion goes about it.
+
+    Plans of one chain that have `kept` in common share what is the same in both.
+    """
+    kept = {} if kept is None else kept
+    chain = regrouped(chain, plan.choices, kept)
     if plan.unit is not None:
-        chain = in_units(chain, plan.unit)
+        chain = in_units(chain, plan.unit, kept)
     runs, on = chain.runs(), chain.children()
     segments = [
-        replace(
-            s,
-            still=not on[i] and is_round(s),
-            squares=plan.squares.get(i, "both"),
-            straight=i in plan.straight and runs[i] != i,
-        )
-        for i, s in enumerate(map(_tidy, chain.segments))
+        once(kept, _tidy, s, not on[i], plan.squares.get(i, "both"), i in plan.straight and runs[i] != i)
+        for i, s in enumerate(chain.segments)
     ]
     return replace(chain, segments=tuple(segments), g=_round(chain.g))
 
@@ -122,7 +121,7 @@ def rolled(chain: Chain, i: int) -> Chain:
     return chain.changed(i, m=m, h=h, J=J, offset=s.offset + angle)
 
 
-def in_units(chain: Chain, unit: tuple[int, int]) -> Chain:
+def in_units(chain: Chain, unit: tuple[int, int], kept: Kept | None = None) -> Chain:
     """Lengths in units of one of the arm's own, masses in such units that torques stay N m.
     For arms that only turn.
     """
@@ -130,12 +129,19 @@ def in_units(chain: Chain, unit: tuple[int, int]) -> Chain:
     if is_zero(length) or not all(s.revolute for s in chain.segments):
         raise ModelError("plan: this length cannot be the unit.")
     length = abs(length) if isinstance(length, float) else length
-    segments = [replace(s, l=s.l / length, m=s.m * (length * length), h=s.h * length) for s in chain.segments]
+    kept = {} if kept is None else kept
+    segments = [once(kept, _scaled, s, length) for s in chain.segments]
     return replace(chain, segments=tuple(segments), g=chain.g / length, grounded=chain.grounded * length)
 
 
-def _tidy(s: Segment) -> Segment:
-    return replace(s, m=_round(np.array([s.m], dtype=object))[0], h=_round(s.h), J=_round(s.J), l=_round(s.l))
+def _scaled(s: Segment, length: Scalar) -> Segment:
+    return replace(s, l=s.l / length, m=s.m * (length * length), h=s.h * length)
+
+
+def _tidy(s: Segment, is_tip: bool, squares: str, straight: bool) -> Segment:
+    m = _round(np.array([s.m], dtype=object))[0]
+    s = replace(s, m=m, h=_round(s.h), J=_round(s.J), l=_round(s.l), squares=squares, straight=straight)
+    return replace(s, still=True) if is_tip and is_round(s) else replace(s, still=False) if s.still else s
 
 
 def _round(array: Array) -> Array:

@@ -35,25 +35,61 @@ class Spin:
 REST = Spin(np.zeros(3), np.zeros(3), np.zeros((3, 3)), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
 
-def inverse(chain: Chain, q: Vector, qd: Vector, qdd: Vector, note: Note = silent) -> list[Scalar]:
-    """Joint torques and forces, one per segment: outwards motions and what they need, inwards sums of it."""
+@dataclass(frozen=True, eq=False)
+class SegmentMotion:
+    """How the segments of a chain turn, spin and accelerate: all that no moment takes part in.
+
+    `l` are the segments' levers, `a` the accelerations of their origins; the base is at -1.
+    """
+
+    at: list[SegmentRotation]
+    l: list[Array]  # noqa: E741
+    through: list[Through]
+    spins: dict[int, Spin]
+    a: dict[int, Any]
+
+
+def at_base(chain: Chain, q: Vector, qd: Vector, qdd: Vector) -> SegmentMotion:
+    """A motion that is known at the base alone."""
     at, l = turns(chain, q), levers(chain, q)  # noqa: E741
-    through = _runs(chain, q, qd, qdd, at)
+    return SegmentMotion(at, l, _runs(chain, q, qd, qdd, at), {-1: REST}, {-1: -chain.g})
+
+
+def go_on(motion: SegmentMotion, i: int, s: Segment, qd: Vector, qdd: Vector) -> None:
+    """The motion of segment i, from that of what carries it."""
+    before, joint = motion.spins[s.parent], motion.through[i]
+    motion.spins[i] = turned(s, joint, motion.spins[joint.root]) if s.revolute else before
+    motion.a[i] = carried(s, motion.at[i], motion.l[i], before, motion.a[s.parent], qd[i], qdd[i])
+
+
+def motion_of(chain: Chain, q: Vector, qd: Vector, qdd: Vector) -> SegmentMotion:
+    """The motion of all segments."""
+    motion = at_base(chain, q, qd, qdd)
+    for i, s in enumerate(chain.segments):
+        go_on(motion, i, s, qd, qdd)
+    return motion
+
+
+def inverse(
+    chain: Chain, q: Vector, qd: Vector, qdd: Vector, note: Note = silent, known: SegmentMotion | None = None
+) -> list[Scalar]:
+    """Joint torques and forces, one per segment: outwards motions and what they need, inwards sums of it.
+    Motions that are known are not computed again.
+    """
+    motion = at_base(chain, q, qd, qdd) if known is None else known
     note("turn", 0, ())
-    spins: dict[int, Spin] = {-1: REST}
-    a: dict[int, Any] = {-1: -chain.g}
     F: list[Array] = []
     N: list[Array] = []
     for i, s in enumerate(chain.segments):
-        before = spins[s.parent]
-        spins[i] = turned(s, through[i], spins[through[i].root]) if s.revolute else before
-        a[i] = carried(s, at[i], l[i], before, a[s.parent], qd[i], qdd[i])
-        force, about = needed(s, spins[i], a[i])
+        if known is None:
+            go_on(motion, i, s, qd, qdd)
+        spin, a = motion.spins[i], motion.a[i]
+        force, about = needed(s, spin, a)
         F.append(force)
         N.append(about)
-        for symbol, value in (("w", spins[i].w), ("wd", spins[i].wd), ("a", a[i]), ("F", F[i]), ("N", N[i])):
+        for symbol, value in (("w", spin.w), ("wd", spin.wd), ("a", a), ("F", force), ("N", about)):
             note(symbol, i, value)
-    return _inwards(chain, at, l, through, F, N, note)
+    return _inwards(chain, motion.at, motion.l, motion.through, F, N, note)
 
 
 def carried(

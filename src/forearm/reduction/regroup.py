@@ -9,8 +9,9 @@ forces and moments in the joints do not.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,23 +20,27 @@ from forearm.model import Array, Scalar, Z
 from forearm.reduction.chain import NO_TURN, Chain, Segment, about_x, about_z
 from forearm.symbols.scalars import is_zero, same
 
+T = TypeVar("T")
 Choice = tuple[str, str, str]
+VALUES = (str, bool, float, tuple)  # of these another that is equal is the same
+Kept = dict[tuple[Any, ...], Any]  # results by the function and the objects that they were made of
 # What vanishes: "m", "hz", "Jzz", "Ixx" and "Iyy" of the body, "before.hx" and so on of the body before it.
 PLAIN: Choice = ("m", "hz", "Jzz")
 SMALLEST = 1e-9  # what would be divided by less is not tried
 
 
-def regrouped(chain: Chain, choices: dict[int, Choice]) -> Chain:
-    """From the tips to the base; where no choice is made, m, hz and Jzz go to the body before."""
+def regrouped(chain: Chain, choices: dict[int, Choice], kept: Kept | None = None) -> Chain:
+    """From the tips to the base; where no choice is made, m, hz and Jzz go to the body before.
+
+    What is in `kept` is not computed again, and what is computed is put there.
+    """
+    kept = {} if kept is None else kept
     segments = list(chain.segments)
-    ground = Segment(-1, True, NO_TURN, NO_TURN, np.zeros(3), Z, 0.0, 0.0, chain.grounded, np.zeros((3, 3)))
+    ground = once(kept, _ground, chain)
     for i in range(len(segments) - 1, -1, -1):
         s = segments[i]
         before = segments[s.parent] if s.parent >= 0 else ground
-        if s.revolute:
-            segments[i], before = _across_turning(s, before, choices.get(i, PLAIN))
-        else:
-            segments[i], before = replace(s, J=np.zeros((3, 3))), replace(before, J=before.J + s.J)
+        segments[i], before = once(kept, _across, s, before, choices.get(i, PLAIN))
         if s.parent >= 0:
             segments[s.parent] = before
         elif s.revolute:
@@ -43,6 +48,26 @@ def regrouped(chain: Chain, choices: dict[int, Choice]) -> Chain:
         else:  # nothing turns before it: only its mass is felt
             segments[i], ground = replace(segments[i], h=np.zeros(3)), replace(before, h=before.h + s.h)
     return replace(chain, segments=tuple(segments), grounded=ground.h)
+
+
+def _ground(chain: Chain) -> Segment:
+    return Segment(-1, True, NO_TURN, NO_TURN, np.zeros(3), Z, 0.0, 0.0, chain.grounded, np.zeros((3, 3)))
+
+
+def once(kept: Kept, function: Callable[..., T], *given: Any) -> T:
+    """What a function makes of these very objects, computed the first time."""
+    key = (function, *(value if isinstance(value, VALUES) else id(value) for value in given))
+    if key not in kept:
+        kept[key] = function(*given), given  # which keeps their identities from being given to others
+    made: T = kept[key][0]
+    return made
+
+
+def _across(s: Segment, before: Segment, choice: Choice) -> tuple[Segment, Segment]:
+    """The two bodies at a joint after what it cannot tell apart was moved."""
+    if s.revolute:
+        return _across_turning(s, before, choice)
+    return replace(s, J=np.zeros((3, 3))), replace(before, J=before.J + s.J)
 
 
 def _across_turning(s: Segment, before: Segment, choice: Choice) -> tuple[Segment, Segment]:

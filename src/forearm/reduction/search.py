@@ -8,7 +8,7 @@ be chosen about their own recursion is looked for on the planned chain.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any
 
@@ -18,8 +18,8 @@ from forearm.errors import ModelError
 from forearm.reduction.chain import Chain
 from forearm.reduction.derivatives import DerivativeChoices, derivatives
 from forearm.reduction.plan import PLAIN_PLAN, ReductionPlan, placed, planned, settled
-from forearm.reduction.recursion import inverse
-from forearm.reduction.regroup import PLAIN
+from forearm.reduction.recursion import inverse, motion_of
+from forearm.reduction.regroup import PLAIN, Kept
 from forearm.symbols import Expr, Graph
 from forearm.symbols.scalars import is_zero
 
@@ -33,18 +33,60 @@ SQUARES = ("both", "sum", "x", "y")
 LARGEST = 10.0  # times the largest of its kind in the plain plan: beyond it digits would be lost
 
 
+class CountedMotion:
+    """The motion of a chain on a graph, and what plans that leave it as it is cost on top of it."""
+
+    def __init__(self, chain: Chain) -> None:
+        self.graph = Graph()
+        self.q, self.qd, self.qdd = (
+            [self.graph.input(f"{name}[{i}]") for i in range(len(chain.segments))]
+            for name in ("q", "qd", "qdd")
+        )
+        self.motion = motion_of(chain, self.q, self.qd, self.qdd)
+        self.size = len(self.graph)
+
+    def cost(self, chain: Chain) -> tuple[int, int]:
+        """Multiplications and additions of the inverse dynamics together, and multiplications."""
+        counts = self.graph.counts(inverse(chain, self.q, self.qd, self.qdd, known=self.motion))
+        self.graph.forget(self.size)
+        return counts.mul + counts.add, counts.mul
+
+
 def cost(chain: Chain) -> tuple[int, int]:
     """Multiplications and additions of the inverse dynamics together, and multiplications."""
-    graph = Graph()
-    q, qd, qdd = (
-        [graph.input(f"{name}[{i}]") for i in range(len(chain.segments))] for name in ("q", "qd", "qdd")
-    )
-    counts = graph.counts(inverse(chain, q, qd, qdd))
-    return counts.mul + counts.add, counts.mul
+    return CountedMotion(chain).cost(chain)
+
+
+@dataclass(frozen=True)
+class ChainContent:
+    """A chain over floats that equals every other with the same numbers: arms read twice have one plan."""
+
+    numbers: tuple[object, ...]
+    chain: Chain = field(compare=False)
+
+    @staticmethod
+    def of(chain: Chain) -> ChainContent:
+        """All that the search looks at."""
+        values = [getattr(s, f.name) for s in chain.segments for f in fields(s)]
+        whole = (*values, chain.g, chain.grounded, chain.summed)
+        return ChainContent(
+            tuple(v.astype(float).tobytes() if isinstance(v, np.ndarray) else v for v in whole), chain
+        )
+
+
+def best_plan(
+    chain: Chain, symbols: frozenset[int] = frozenset(), any_geometry: bool = False
+) -> ReductionPlan:
+    """The plan that `search_plan` finds, kept for every chain with the same numbers."""
+    return _kept_plan(ChainContent.of(chain), symbols, any_geometry)
 
 
 @lru_cache(maxsize=512)
-def best_plan(
+def _kept_plan(content: ChainContent, symbols: frozenset[int], any_geometry: bool) -> ReductionPlan:
+    return search_plan(content.chain, symbols, any_geometry)
+
+
+def search_plan(
     chain: Chain, symbols: frozenset[int] = frozenset(), any_geometry: bool = False
 ) -> ReductionPlan:
     """The plan found for a chain over floats.
@@ -58,6 +100,8 @@ def best_plan(
         return plan
     start = planned(chain)
     there: dict[tuple[object, ...], Chain] = {}  # the chain with its frames placed, by what decides that
+    kept: Kept = {}
+    counted: dict[tuple[object, ...], CountedMotion] = {}
     best, limits = cost(start), [LARGEST * size for size in _sizes(start)]
     steps = 3 * len(chain.segments) + 1
     step = last = 0
@@ -67,10 +111,14 @@ def best_plan(
             try:
                 if frames not in there:
                     there[frames] = placed(chain, other)
-                made = settled(there[frames], other)
+                made = settled(there[frames], other, kept)
             except ModelError:
                 continue
-            if (score := cost(made)) < best and _stays_small(chain, other, limits):
+            squares, still = tuple(sorted(other.squares.items())), tuple(s.still for s in made.segments)
+            motion = (frames, other.unit, squares, other.straight, still)
+            if motion not in counted:
+                counted[motion] = CountedMotion(made)
+            if (score := counted[motion].cost(made)) < best and _stays_small(chain, other, limits):
                 plan, best, last = other, score, step
         step += 1
     return plan

@@ -141,7 +141,7 @@ def _best_plan_for(arm: Arm, items: tuple[tuple[str, float], ...]) -> ReductionP
     stand_in = symbolic_chain(arm, chosen, lambda name, _: generic[name])
     geometric = _geometric(arm, chosen)
     symbols = frozenset(range(len(stand_in.segments)) if geometric else touched(arm, chosen))
-    return best_plan.__wrapped__(stand_in, symbols, geometric)  # not kept there: nobody has this chain but us
+    return best_plan(stand_in, symbols, geometric)
 
 
 def _gravity(chosen: dict[str, float]) -> bool:

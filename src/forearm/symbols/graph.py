@@ -171,6 +171,19 @@ class Graph:
                     marks[self.right[place]] = 1
         return [place for place, mark in enumerate(marks) if mark]
 
+    def forget(self, size: int) -> None:
+        """Go back to when there were so many nodes: what was made since is not there."""
+        for nodes in (self.kinds, self.left, self.right, self.offline, self.sections):
+            del nodes[size:]
+        for places in (self._places, self._constants):
+            while places and next(reversed(places.values())) >= size:
+                places.popitem()
+        for about in (
+            self.branches, self.tables, self.calls, self.picks, self.values, self.leaves, self.names
+        ):  # fmt: skip
+            for place in [place for place in about if place >= size]:
+                del about[place]
+
     def known_before(self, results: Any) -> list[Expr]:
         """What is known before any state is, and used by what is not, or is a result itself;
         plain numbers are left out.

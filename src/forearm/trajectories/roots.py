@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 HALVINGS = 60  # of an interval: a float has 53 bits
+ROUNDING = 2.0**-52
 NOTHING = (
     1e-13  # of the sum of |coefficients|: a smaller value is rounding, and so a root where it is extreme
 )
@@ -19,9 +20,8 @@ def roots_within(c: Array) -> Array:
     """Roots of c[:, 0] + c[:, 1] x + .. within 0 <= x <= 1, (r, d+1) -> (r, d) rising, NaN where there are
     fewer.
 
-    Between the roots of its derivative, found in the same way, a polynomial has one root at most, which
-    halving finds. Where it touches 0, the root of the derivative is its root. One that is 0 throughout has
-    none.
+    Between the roots of its derivative, found in the same way, a polynomial has one root at most. Where it
+    touches 0, the root of the derivative is its root. One that is 0 throughout has none.
     """
     found = np.full((len(c), c.shape[1] - 1), np.nan)
     rows = np.flatnonzero(_may_vanish(c))
@@ -34,19 +34,35 @@ def roots_within(c: Array) -> Array:
     values = _values(c, edges)
     values[np.abs(values) <= NOTHING * np.abs(c).sum(axis=1, keepdims=True)] = 0.0
     row, k = np.nonzero(values[:, :-1] * values[:, 1:] < 0.0)
-    low, high, below = edges[row, k], edges[row, k + 1], values[row, k] < 0.0
-    for _ in range(HALVINGS if row.size else 0):
-        middle = 0.5 * (low + high)
-        left = (_values(c[row], middle[:, None])[:, 0] < 0.0) != below
-        low, high = np.where(left, low, middle), np.where(left, middle, high)
+    roots = _between(c[row], edges[row, k], edges[row, k + 1], values[row, k] < 0.0)
     places = np.full((len(c), 2 * edges.shape[1] - 1), np.nan)
     places[:, ::2] = np.where(values == 0.0, edges, np.nan)
-    places[row, 2 * k + 1] = low
+    places[row, 2 * k + 1] = roots
     first = np.ones_like(places, dtype=bool)  # 1.0 stands for every bend that there is not
     first[:, 2::2] = edges[:, 1:] > edges[:, :-1]
     places = np.sort(np.where(first, places, np.nan), axis=1)[:, : found.shape[1]]
     found[rows] = places
     return found
+
+
+def _between(c: Array, low: Array, high: Array, below: NDArray[np.bool_]) -> Array:
+    """The root (r,) of each polynomial between two places at which it has different signs, `below` 0 at the
+    lower: Newton's steps, halving where one leaves the bracket.
+    """
+    x = 0.5 * (low + high)
+    slopes, size = c[:, 1:] * np.arange(1.0, c.shape[1]), np.abs(c).sum(axis=1)
+    for _ in range(HALVINGS if len(c) else 0):
+        value = _values(c, x[:, None])[:, 0]
+        left = (value < 0.0) != below
+        low, high = np.where(left, low, x), np.where(left, x, high)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = x - value / _values(slopes, x[:, None])[:, 0]
+        step = np.where((step > low) & (step < high), step, 0.5 * (low + high))
+        settled = (np.abs(step - x) <= 4.0 * ROUNDING) | (np.abs(value) <= ROUNDING * size)
+        x = np.where(settled, x, step)
+        if settled.all():
+            break
+    return x
 
 
 def _values(c: Array, x: Array) -> Array:

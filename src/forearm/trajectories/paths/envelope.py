@@ -16,6 +16,7 @@ from forearm.values import check_kind, check_number
 
 Array = NDArray[np.float64]
 HALVINGS = 60  # of a side
+NEAREST = 1e-9  # of the length: points are not added to stretches that are shorter
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +39,7 @@ def path_deviation(path: JointPath) -> PathDeviation:
     """The largest distance between each side of a path's polygon and the part of the path that follows it.
 
     It counts in both directions: how far the path goes from the side, and how far it passes the side's ends
-    at. Squares of distances are polynomials of s, taken where their derivatives vanish: exact to rounding,
-    some 1e-15 of the largest coordinate, and to 1e-8 of it where the path is straight.
+    at. Squares of distances are polynomials of s, taken where their derivatives vanish: exact to rounding.
 
     Args:
         path: a path with a polygon, as `spline`, `blended` and `within_envelope` make.
@@ -84,13 +84,14 @@ def within_envelope(
         k = _pieces_beyond(path, tolerance)
         if not len(k):
             return path, len(through) - len(p)
-        if len(through) + len(k) > MOST:
+        apart = np.linalg.norm(through[k + 1] - through[k], axis=1)
+        if len(through) + len(k) > MOST or apart.min() < NEAREST * path.length:
             break
         through = np.insert(through, k + 1, 0.5 * (through[k] + through[k + 1]), axis=0)
         first = first + np.searchsorted(k, first, side="left")
     raise InputError(
-        f"tolerance: {tolerance:g} takes more than {MOST} points; take a larger one, or blended(points, "
-        "tolerance), which rounds the corners."
+        f"tolerance: {tolerance:g} is too small for a spline through up to {MOST} points; take a larger one, "
+        "or blended(points, tolerance), which rounds the corners."
     )
 
 

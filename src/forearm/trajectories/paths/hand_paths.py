@@ -12,7 +12,7 @@ from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError
 from forearm.trajectories.hand_way import CircularWay, HandWay, straight
 from forearm.trajectories.line_checks import end_of_branch, singular_places
-from forearm.trajectories.line_joints import joints_along
+from forearm.trajectories.line_joints import CLEAR, joints_along
 from forearm.trajectories.line_path import LineTask, Stretch, follow_way
 from forearm.trajectories.lines import hand_corners, line_task
 from forearm.trajectories.paths.blends import blended
@@ -21,6 +21,7 @@ from forearm.trajectories.paths.sampled import quintic_pieces
 from forearm.values import as_finite, check_number
 
 Array = NDArray[np.float64]
+LEFT = 1e-12  # m and rad, at the hand
 FLAT = 1e-9  # of their distance: three places nearer to a line than that are on no circle
 
 
@@ -159,7 +160,7 @@ def path_along(task: LineTask, q: Array, ways: Sequence[HandWay], name: str) -> 
             return np.stack(joints_along(task, stretch, s), axis=1)
 
         try:
-            s, c = quintic_pieces(curve, cuts, name)
+            s, c = quintic_pieces(curve, cuts, name, lambda values: _doubt(task, values[:, 0]))
         except InputError as error:
             singular = [p.text for p in singular_places(task, stretch, whole, "m")]
             raise InputError(f"{name}: {' '.join(singular)}" if singular else str(error)) from error
@@ -167,3 +168,12 @@ def path_along(task: LineTask, q: Array, ways: Sequence[HandWay], name: str) -> 
         pieces.append(c)
         q = stretch.q[-1]
     return JointPath(np.concatenate(breaks), np.concatenate(pieces), name)
+
+
+def _doubt(task: LineTask, q: Array) -> Array:
+    """How far q, dq/ds and d2q/ds2 may be off at postures (m, n), (m, 3): Newton's iteration leaves 1e-12 at
+    the hand, which counts the more the nearer a posture is to a singular one; beside that itself limits
+    are taken.
+    """
+    closeness = np.maximum(task.closeness(q), CLEAR)
+    return np.asarray(LEFT * closeness[:, None] ** -np.array([1.0, 2.0, 3.0]))

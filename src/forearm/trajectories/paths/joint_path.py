@@ -17,6 +17,8 @@ Array = NDArray[np.float64]
 Pieces = NDArray[np.intp]
 ROUNDING = 1e-12  # of the length: a place so little beyond the end is the end
 STILL = 1e-12  # of the largest q': a joint that is slower than that throughout a piece stands
+EPSILON = 2.0**-52
+BLOCK = 1024  # places that are evaluated together
 CORNER = 1e-9  # of the size of q': a smaller jump is rounding
 
 
@@ -82,13 +84,14 @@ class JointPath:
     def corners(self) -> tuple[float, ...]:
         """The places inside at which q' jumps: a motion has to stop there."""
         pieces = np.arange(len(self.breaks) - 1)
-        begins = self.at(self.breaks[:-1], pieces)[1]
-        ends = self.at(self.breaks[1:], pieces)[1]
-        size = np.maximum(np.abs(begins), np.abs(ends)).max(
-            axis=1
-        )  # at a reversal q' is 0, beside it it is not
+        _, begins, bends = self.at(self.breaks[:-1], pieces)
+        _, ends, others = self.at(self.breaks[1:], pieces)
+        size = np.maximum(np.abs(begins), np.abs(ends)).max(axis=1)  # at a reversal q' is 0, beside it not
         inside = self.breaks[1:-1]
-        jumps = np.abs(begins[1:] - ends[:-1]).max(axis=1) > CORNER * np.maximum(size[1:], size[:-1])
+        # where q' bends within a tiny piece, the rounding of s makes a difference
+        rounding = 8.0 * EPSILON * inside * np.maximum(np.abs(bends[1:]), np.abs(others[:-1])).max(axis=1)
+        allowed = CORNER * np.maximum(size[1:], size[:-1]) + rounding
+        jumps = np.abs(begins[1:] - ends[:-1]).max(axis=1) > allowed
         return tuple(inside[jumps].tolist())
 
     def piece_of(self, s: ArrayLike) -> Pieces:
@@ -103,32 +106,31 @@ class JointPath:
             piece: whose polynomial to take, (m,); None: that to the right of a break, the last at the end.
         """
         single, places = self._places(s)
-        x, powers = self._gathered(places, piece)
-        c = powers[-1]
-        q, first, second = c, np.zeros_like(c), np.zeros_like(c)
-        for k, c in enumerate(reversed(powers[:-1])):
-            # Horner's scheme for value, derivative and half the second one at once
-            if k > 1:
-                second *= x
-            if k > 0:
-                second += first
-                first *= x
-            first += q
-            q *= x
-            q += c
-        second *= 2.0
-        made = tuple(y.reshape(len(places), self.n) for y in (q, first, second))
-        return (made[0][0], made[1][0], made[2][0]) if single else (made[0], made[1], made[2])
+        pieces = self._pieces(places, piece)
+        made = np.empty((3, len(places), self.n))
+        taken = np.empty((min(len(places), BLOCK), self.n))
+        for begin in range(0, len(places), BLOCK):  # blocks that stay in the cache
+            rows = slice(begin, begin + BLOCK)
+            k = pieces[rows]
+            x = np.repeat(places[rows] - self.breaks[k], self.n)
+            self._horner(k, x, taken[: len(k)], made[:, rows])
+        q, first, second = made
+        return (q[0], first[0], second[0]) if single else (q, first, second)
 
     def third(self, s: ArrayLike, piece: ArrayLike | None = None) -> Array:
-        """d3q/ds3 at a place, (n,), or at places (m,), (m, n); arguments as in `at`."""
+        """d3q/ds3 at a place, (n,), or at places (m,), (m, n).
+
+        Args:
+            s: the places.
+            piece: as in `at`.
+        """
         single, places = self._places(s)
-        x, powers = self._gathered(places, piece)
-        total = np.zeros_like(powers[0])
-        for k in range(len(powers) - 1, 2, -1):
-            total *= x
-            total += k * (k - 1) * (k - 2) * powers[k]
-        made = total.reshape(len(places), self.n)
+        k = self._pieces(places, piece)
+        x = (places - self.breaks[k])[:, None]
+        made = np.zeros((len(places), self.n))
+        for power in range(len(self._by_power) - 1, 2, -1):
+            made *= x
+            made += (power * (power - 1) * (power - 2)) * self._by_power[power][k]
         return np.asarray(made[0] if single else made)
 
     def reversals(self) -> Array:
@@ -137,22 +139,7 @@ class JointPath:
 
         Where a joint stands for a while, it is the places at which it begins and ends to do so.
         """
-        h = np.diff(self.breaks)
-        powers = np.arange(1, self.coefficients.shape[1])
-        slopes = self.coefficients[:, 1:] * (powers * h[:, None] ** (powers - 1))[:, :, None]
-        largest = float(np.abs(slopes).max(initial=0.0))
-        c = np.moveaxis(slopes, 2, 1).reshape(-1, len(powers))
-        c = np.where(np.abs(c).max(axis=1, initial=0.0, keepdims=True) <= STILL * largest, 0.0, c)
-        if not c.size:
-            return np.zeros(0)
-        roots = roots_within(c).reshape(len(h), -1)
-        places = (self.breaks[:-1, None] + roots * h[:, None])[~np.isnan(roots)]
-        signs = [
-            np.sign(x.reshape(len(h), -1)) * (np.abs(x.reshape(len(h), -1)) > STILL * largest)
-            for x in (c[:, 0], c.sum(axis=1))
-        ]
-        changes = (signs[1][:-1] != signs[0][1:]).any(axis=1)
-        return self._merged(np.concatenate([places, self.breaks[1:-1][changes]]))
+        return self._reversals
 
     def extremes(self) -> tuple[Array, Array]:
         """The least and the largest q on the way, (n,) each."""
@@ -173,6 +160,25 @@ class JointPath:
             f"length {self.length:g}, {len(self.corners)} corner{'s' * (len(self.corners) != 1)}>"
         )
 
+    @cached_property
+    def _reversals(self) -> Array:
+        h = np.diff(self.breaks)
+        powers = np.arange(1, self.coefficients.shape[1])
+        slopes = self.coefficients[:, 1:] * (powers * h[:, None] ** (powers - 1))[:, :, None]
+        largest = float(np.abs(slopes).max(initial=0.0))
+        c = np.moveaxis(slopes, 2, 1).reshape(-1, len(powers))
+        c = np.where(np.abs(c).max(axis=1, initial=0.0, keepdims=True) <= STILL * largest, 0.0, c)
+        if not c.size:
+            return np.zeros(0)
+        roots = roots_within(c).reshape(len(h), -1)
+        places = (self.breaks[:-1, None] + roots * h[:, None])[~np.isnan(roots)]
+        signs = [
+            np.sign(x.reshape(len(h), -1)) * (np.abs(x.reshape(len(h), -1)) > STILL * largest)
+            for x in (c[:, 0], c.sum(axis=1))
+        ]
+        changes = (signs[1][:-1] != signs[0][1:]).any(axis=1)
+        return self._merged(np.concatenate([places, self.breaks[1:-1][changes]]))
+
     def _merged(self, places: Array) -> Array:
         """Places inside, rising; those that rounding keeps apart are one, at a break if one is so near."""
         near = ROUNDING * self.length
@@ -180,7 +186,9 @@ class JointPath:
         for at in (self.breaks[k - 1], self.breaks[k]):
             places = np.where(np.abs(places - at) <= near, at, places)
         places = np.unique(places[(places > near) & (places < self.length - near)])
-        return np.asarray(places[np.diff(places, prepend=-1.0) > near])
+        made = places[np.diff(places, prepend=-1.0) > near]
+        made.flags.writeable = False
+        return np.asarray(made)
 
     @cached_property
     def _by_power(self) -> tuple[Array, ...]:
@@ -209,15 +217,33 @@ class JointPath:
             return np.repeat(np.arange(count), np.diff(first, prepend=0, append=len(s)))
         return np.minimum(np.searchsorted(self.breaks, s, side="right") - 1, count - 1)
 
-    def _gathered(self, s: Array, piece: ArrayLike | None) -> tuple[Array, list[Array]]:
-        """s since the break of its piece, once per joint, and coefficients by power, (m * n,) each."""
+    def _pieces(self, s: Array, piece: ArrayLike | None) -> Pieces:
+        """The pieces whose polynomials are to be taken, (m,)."""
         if piece is None:
-            k = self._piece_of(s)
-        else:
-            k = np.broadcast_to(np.asarray(piece), s.shape)
-            if k.dtype.kind not in "iu" or (k.size and not (k.min() >= 0 and k.max() < len(self.breaks) - 1)):
-                raise InputError(
-                    f"piece: expected whole numbers from 0 to {len(self.breaks) - 2}, one per place."
-                )
-        x = np.repeat(s - self.breaks[k], self.n)
-        return x, [np.take(c, k, axis=0).ravel() for c in self._by_power]
+            return self._piece_of(s)
+        k = np.asarray(piece)
+        last = len(self.breaks) - 2
+        if k.dtype.kind not in "iu" or k.ndim > 1 or (k.size and not (k.min() >= 0 and k.max() <= last)):
+            raise InputError(f"piece: expected whole numbers from 0 to {last}, one per place.")
+        if k.ndim == 1 and len(k) != len(s):
+            raise InputError(f"piece: expected one for each of the {len(s)} places, got {len(k)}.")
+        return np.broadcast_to(k.astype(np.intp), s.shape)
+
+    def _horner(self, k: Pieces, x: Array, taken: Array, made: Array) -> None:
+        """Value and two derivatives (3, m, n) of pieces k (m,) at x (m * n,) since their breaks."""
+        powers = self._by_power
+        np.take(powers[-1], k, axis=0, out=made[0], mode="clip")
+        q, first, second = (y.reshape(-1) for y in made)
+        first.fill(0.0)
+        second.fill(0.0)
+        for step, c in enumerate(reversed(powers[:-1])):
+            if step > 1:
+                second *= x
+            if step > 0:
+                second += first
+                first *= x
+            first += q
+            q *= x
+            np.take(c, k, axis=0, out=taken, mode="clip")
+            q += taken.reshape(-1)
+        second *= 2.0

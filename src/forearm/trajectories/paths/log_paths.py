@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +15,7 @@ from forearm.values import check_number
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+LONGEST = 150  # characters of a name that are kept
 ROWS = 20_000  # samples that are smoothed; more of them are averaged in groups
 # Standard deviations of noise that the default tolerance is: a sample of seven noisy joints is farther than
 # six of them from where it should be once in some 100,000.
@@ -21,6 +24,8 @@ FITTED = 0.25  # of the tolerance
 COARSE = 1e-3  # of the largest coordinate: what samples to begin with are chosen by
 LEAST = 1e-6  # of the largest coordinate: the least default tolerance
 TRIALS = 24  # of the weight of bending
+TURNED_BACK = -0.9  # the cosine of the turn from which on a path has a corner, where it all but turns back
+PLACES = 7  # of each piece at which it is compared with samples
 ROUNDS = 40  # in which samples are taken back
 
 
@@ -39,7 +44,32 @@ def path_of_samples(t: Array, q: Array, tolerance: float | None, name: str) -> J
         t, q = _averaged(t, q)
     # most of the tolerance is for noise, what is left for the spline through a few of the samples
     smooth = _smoothed(t, q, (1.0 - FITTED) * near, noise) if noise.max() > 1e-3 * near else q
-    return _fitted(smooth, FITTED * near, f"{name}, to {near:.3g}")
+    near_spline = FITTED * near
+    if float(np.linalg.norm(smooth - smooth[0], axis=1).max()) <= near_spline:
+        raise InputError(f"{name}: nothing moves by more than the tolerance, {near:.3g}.")
+    said = f"{name[:LONGEST] if name.isprintable() else 'log'}, to {near:.3g}"
+    ends = [0, *_tips(smooth, near_spline), len(smooth) - 1]
+    parts = [_fitted(smooth[a : b + 1], near_spline, said) for a, b in pairwise(ends)]
+    return _joined(parts)
+
+
+def _tips(q: Array, near: float) -> list[int]:
+    """The samples at which all joints turn back: between two of them the path is one spline."""
+    at = np.flatnonzero(_thinned(q, near))
+    sides = np.diff(q[at], axis=0)
+    lengths = np.linalg.norm(sides, axis=1)
+    back = (sides[1:] * sides[:-1]).sum(axis=1) < TURNED_BACK * lengths[1:] * lengths[:-1]
+    return [int(k) for k in at[1:-1][back & (lengths[1:] > near) & (lengths[:-1] > near)]]
+
+
+def _joined(parts: list[JointPath]) -> JointPath:
+    """Paths one after another, with corners between them."""
+    begins = np.concatenate([[0.0], np.cumsum([part.length for part in parts])])
+    breaks = [part.breaks[1:] + begin for part, begin in zip(parts, begins, strict=False)]
+    points = [part.at(part.breaks)[0] for part in parts]
+    joined = np.concatenate([np.zeros(1), *breaks])
+    polygon = np.concatenate([points[0][:1], *(p[1:] for p in points)])
+    return JointPath(joined, np.concatenate([x.coefficients for x in parts]), parts[0].name, polygon, joined)
 
 
 def _fitted(q: Array, near: float, name: str) -> JointPath:
@@ -47,14 +77,12 @@ def _fitted(q: Array, near: float, name: str) -> JointPath:
     kept = _thinned(q, max(near, COARSE * float(np.abs(q - q[0]).max())))
     for _ in range(ROUNDS):
         kept = _without_crowds(q, kept, near)
-        if kept.sum() < 2:
-            break
         path = spline(q[kept], 2, name=name)
-        distance = _distances(path, q, kept)
+        distance = np.maximum(_distances(path, q, kept), _overshoot(path, q, kept))
         if distance.max() <= near:
             return path
         kept = kept | _worst_of_each(distance > near, distance, kept)
-    raise InputError(f"{name}: no spline through samples stays so near; give a larger tolerance.")
+    raise InputError(f"{name}: no spline through samples stays so near to them; give a larger tolerance.")
 
 
 def noise_of(q: Array) -> Array:
@@ -133,13 +161,13 @@ def _thinned(q: Array, near: float) -> Flags:
 
 
 def _without_crowds(q: Array, kept: Flags, near: float) -> Flags:
-    """Of neighbours nearer than a distance, as those of a standing arm, the first; the last sample stays."""
-    chosen: list[int] = []
+    """Of neighbours nearer than a distance, as those of a standing arm, the first; both ends stay."""
+    chosen = [0]
     for k in np.flatnonzero(kept).tolist():
-        if not chosen or float(np.linalg.norm(q[k] - q[chosen[-1]])) > near:
+        if float(np.linalg.norm(q[k] - q[chosen[-1]])) > near:
             chosen.append(k)
-    if len(chosen) > 1:
-        chosen[-1] = len(q) - 1 if chosen[-1] == np.flatnonzero(kept)[-1] else chosen[-1]
+    if chosen[-1] != len(q) - 1:
+        chosen = [*(chosen if len(chosen) == 1 else chosen[:-1]), len(q) - 1]
     made = np.zeros_like(kept)
     made[chosen] = True
     return made
@@ -155,6 +183,27 @@ def _distances(path: JointPath, q: Array, kept: Flags) -> Array:
         size = np.maximum((slope * slope).sum(axis=1), 1e-300)
         s = np.clip(s + ((q - at) * slope).sum(axis=1) / size, begin, end)
     return np.asarray(np.linalg.norm(path.at(s, piece)[0] - q, axis=1))
+
+
+def _overshoot(path: JointPath, q: Array, kept: Flags) -> Array:
+    """How far each piece of the path goes from the polygon of the samples that it lies between, written to
+    the one in the middle of them, (m,): beside a reversal a spline may go farther than any sample.
+    """
+    made = np.zeros(len(q))
+    at = np.flatnonzero(kept)
+    shares = np.linspace(0.0, 1.0, PLACES + 2)[1:-1]
+    places = path.breaks[:-1, None] + np.diff(path.breaks)[:, None] * shares
+    p = path.at(places.ravel())[0].reshape(*places.shape, -1)
+    for k, (first, last) in enumerate(pairwise(at.tolist())):
+        if last - first > 1:
+            begin, side = q[first:last], np.diff(q[first : last + 1], axis=0)
+            off = p[k][:, None] - begin
+            square = np.maximum((side * side).sum(axis=1), 1e-300)
+            share = np.clip((off * side).sum(axis=2) / square, 0.0, 1.0)
+            nearest = np.linalg.norm(off - share[..., None] * side, axis=2).min(axis=1)
+            bow = 0.25 * float(np.linalg.norm(np.diff(side, axis=0), axis=1).max())  # of sides, at the most
+            made[(first + last) // 2] = max(float(nearest.max()) - bow, 0.0)
+    return made
 
 
 def _worst_of_each(far: Flags, distance: Array, kept: Flags) -> Flags:

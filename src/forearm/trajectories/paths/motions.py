@@ -17,6 +17,7 @@ from forearm.trajectories.paths.sampled import quintic_pieces
 from forearm.trajectories.recorded import RecordedMotion, recorded
 
 Array = NDArray[np.float64]
+SAMPLES = 10_000  # of a motion that is not smooth between the times that it tells
 LOOKED_AT = 16  # times between two switches at which a rest is looked for
 STILL = 1e-9  # of the largest |qd|: slower is at rest
 SLOW = 0.3  # of the largest |qd|: a slower least one is a cut, as |qd| bends sharply beside it
@@ -52,7 +53,8 @@ def from_motion(motion: Any, tolerance: float | None = None, name: str | None = 
     goes by the hand's way, as in `hand_lines`.
 
     Args:
-        motion: what has `at` and `duration`, a plan, a `MotionLog`, or what has a `log`.
+        motion: what has `at` and `duration` and, where accelerations jump, `switches`, their times; a plan, a
+            `MotionLog`, or what has a `log`.
         tolerance: of samples, rad or m: largest distance between them and the path; None: eight standard
             deviations of their noise, which their fourth differences tell. The path's name says it.
         name: of the path, for messages (default: the log's, or "motion").
@@ -72,16 +74,22 @@ def from_motion(motion: Any, tolerance: float | None = None, name: str | None = 
         raise InputError(
             "tolerance: for samples only; a motion that can be asked at any time is followed exactly."
         )
-    return _followed(inner, "motion" if name is None else name)
+    name = "motion" if name is None else name
+    stretches = _moving(inner, name)
+    try:
+        return _followed(inner, stretches, name)
+    except InputError:  # its accelerations jump at times that it does not tell
+        t = np.linspace(0.0, inner.duration, SAMPLES)
+        return path_of_samples(t, inner.at(t)[0], None, name)
 
 
 def _is_timed(motion: object) -> bool:
     return callable(getattr(motion, "at", None)) and hasattr(motion, "duration")
 
 
-def _followed(motion: TimedMotion, name: str) -> JointPath:
+def _followed(motion: TimedMotion, stretches: list[tuple[float, float]], name: str) -> JointPath:
     breaks, pieces = [np.zeros(1)], []
-    for begin, end in _moving(motion, name):
+    for begin, end in stretches:
         way = _Way(motion, begin, end)
         s, c = quintic_pieces(way.curve, np.array([0.0, way.length]), name)
         breaks.append(breaks[-1][-1] + s[1:])
@@ -104,10 +112,9 @@ def _moving(motion: TimedMotion, name: str) -> list[tuple[float, float]]:
     fastest = float(speed.max(initial=0.0))
     if fastest == 0.0:
         raise InputError(f"{name}: nothing moves; a path needs two places that differ.")
-    low = np.flatnonzero(
-        (speed[1:-1] <= speed[:-2]) & (speed[1:-1] <= speed[2:]) & (speed[1:-1] < SLOW * fastest)
-    )
-    slowest = _least(motion, t[low], t[low + 2])
+    around = np.concatenate([[np.inf], speed, [np.inf]])
+    low = np.flatnonzero((speed <= around[:-2]) & (speed <= around[2:]) & (speed < SLOW * fastest))
+    slowest = _least(motion, t[np.maximum(low - 1, 0)], t[np.minimum(low + 1, len(t) - 1)])
     cuts = np.unique(np.concatenate([cuts, slowest, t[speed <= STILL * fastest]]))
     cuts = cuts[np.diff(cuts, prepend=-motion.duration) > APART * motion.duration]
     cuts[-1] = motion.duration
@@ -134,9 +141,10 @@ def _least(motion: TimedMotion, low: Array, high: Array) -> Array:
 def _by_length(q: Array, qd: Array, qdd: Array) -> Array:
     """q and two derivatives by the length of the way, (m, 3, n), from those by time, (m, n) each."""
     speed = np.linalg.norm(qd, axis=1, keepdims=True)
-    along = qd / speed
-    across = qdd - along * (along * qdd).sum(axis=1, keepdims=True)
-    return np.stack([q, along, across / speed**2], axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):  # NaN at a rest that was not found is refused later
+        along = qd / speed
+        across = qdd - along * (along * qdd).sum(axis=1, keepdims=True)
+        return np.stack([q, along, across / speed**2], axis=1)
 
 
 class _Way:

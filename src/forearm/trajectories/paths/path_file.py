@@ -13,7 +13,7 @@ from forearm.errors import InputError, shorten
 from forearm.reading.fields import ChoiceField, ListField, NumberField, TableField, TextField
 from forearm.reading.textfile import write_text
 from forearm.trajectories.paths.joint_path import JointPath
-from forearm.trajectories.switching_file import read_json
+from forearm.trajectories.switching_file import MAX_BYTES, read_json
 
 FORMAT = "forearm-path/1"
 NUMBERS = ListField(NumberField())
@@ -34,7 +34,13 @@ PATH = TableField(
 
 def write_path(path: JointPath, file: str | os.PathLike[str]) -> None:
     """Write the file whole or not at all."""
-    write_text(file, json.dumps(path_document(path)) + "\n")
+    text = json.dumps(path_document(path)) + "\n"
+    if len(text) > MAX_BYTES:
+        raise InputError(
+            f"{path.name}: its {len(path.coefficients)} pieces take {len(text)} bytes, more than "
+            f"the {MAX_BYTES} that a file of a path may have; make it of fewer points."
+        )
+    write_text(file, text)
 
 
 def path_document(path: JointPath) -> dict[str, Any]:

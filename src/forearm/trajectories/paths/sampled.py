@@ -12,17 +12,19 @@ from forearm.trajectories.paths.hermite import hermite_between
 
 Array = NDArray[np.float64]
 Curve = Callable[[Array], Array]  # places (m,) -> q, q', q'' (m, 3, n)
+Doubt = Callable[[Array], Array]  # q, q', q'' (m, 3, n) -> (m, 3)
 
 # What q, q' and q'' may differ by in the middle of a piece: of their sizes, or of what joints have that go
 # some rad (m) along the whole path.
 AGREEMENT = np.array([1e-10, 1e-8, 1e-6])
 PRIMES = tuple("q" + "'" * k for k in range(4))
+ROUNDING = 1e-14  # of q
 FIRST = 4  # pieces between two cuts to begin with
 MOST = 20_000  # pieces
 SHORTEST = 1e-10  # of the length
 
 
-def quintic_pieces(curve: Curve, cuts: Array, what: str) -> tuple[Array, Array]:
+def quintic_pieces(curve: Curve, cuts: Array, what: str, doubt: Doubt | None = None) -> tuple[Array, Array]:
     """Breaks (k+1,) and coefficients (k, 6, n) of a curve from cuts[0] to cuts[-1].
 
     A piece has q, q', q'' of the curve at its ends; it is halved until they agree in the middle as well.
@@ -31,6 +33,7 @@ def quintic_pieces(curve: Curve, cuts: Array, what: str) -> tuple[Array, Array]:
         curve: q, q', q'' at places, continuous.
         cuts: places (c,), rising, at which higher derivatives jump, the ends included.
         what: names it in errors.
+        doubt: how far the curve's own q, q', q'' may be off; None: rounding of q alone.
     """
     shares = np.arange(FIRST) / FIRST
     s = np.append((cuts[:-1, None] + np.diff(cuts)[:, None] * shares).ravel(), cuts[-1])
@@ -40,7 +43,12 @@ def quintic_pieces(curve: Curve, cuts: Array, what: str) -> tuple[Array, Array]:
         k = np.flatnonzero(~settled)
         middle = 0.5 * (s[k] + s[k + 1])
         here = checked(curve, middle, what)
-        off = _disagreement(s[k + 1] - s[k], values[k], values[k + 1], here, float(s[-1] - s[0]))
+        off, allowed = _disagreement(s[k + 1] - s[k], values[k], values[k + 1], here, float(s[-1] - s[0]))
+        if doubt is not None:
+            allowed = (
+                allowed + np.max([doubt(x) for x in (values[k], here, values[k + 1])], axis=0)[..., None]
+            )
+        off = off / allowed
         bad = off.max(axis=(1, 2)) > 1.0
         settled[k] = ~bad
         split, short = k[bad], (s[k + 1] - s[k])[bad] < SHORTEST * (s[-1] - s[0])
@@ -70,8 +78,8 @@ def checked(curve: Curve, s: Array, what: str) -> Array:
     return values
 
 
-def _disagreement(h: Array, begin: Array, end: Array, middle: Array, length: float) -> Array:
-    """How far the pieces' middles are from the curve's, (k, 3, n), in parts of what they may."""
+def _disagreement(h: Array, begin: Array, end: Array, middle: Array, length: float) -> tuple[Array, Array]:
+    """How far the pieces' middles are from the curve's, (k, 3, n), and how far they may be, (k, 3, 1)."""
     c = hermite_between(h, begin, end)
     x = 0.5 * h[:, None]
     q, first, second = c[:, 5], np.zeros_like(c[:, 5]), np.zeros_like(c[:, 5])
@@ -85,4 +93,6 @@ def _disagreement(h: Array, begin: Array, end: Array, middle: Array, length: flo
     sizes[:, 1] = np.maximum(sizes[:, 1], 1.0 / length)
     # beside a straight stretch q'' is small, and what matters is how much q' changes by it
     sizes[:, 2] = np.maximum(sizes[:, 2], sizes[:, 1] / length)
-    return np.asarray(np.abs(found - middle) / (AGREEMENT[:, None] * sizes))
+    # what differences over a piece cannot tell, as q is rounded
+    unknown = ROUNDING * sizes[:, :1] / h[:, None, None] ** np.arange(3.0)[:, None]
+    return np.abs(found - middle), AGREEMENT[:, None] * sizes + unknown

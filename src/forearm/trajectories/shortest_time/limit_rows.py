@@ -21,7 +21,7 @@ from forearm.model import Scalar, model_of
 from forearm.symbols import Expr, Graph, derivative
 from forearm.symbols.scalars import choose, maximum, root
 from forearm.trajectories.drive_limits import DriveLimits
-from forearm.trajectories.shortest_time.path_loads import HAND, LOADS, hand_curvature, load_width
+from forearm.trajectories.shortest_time.path_loads import HAND, LOADS, STANDING, hand_curvature, load_width
 
 if TYPE_CHECKING:
     from forearm.codegen.functions import Traced
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 JOINT_KINDS = ("torque", "voltage", "acceleration")
 HAND_KIND = "hand acceleration"
-SLOWEST = 1e-20  # of x: below it the velocity is that of SLOWEST, so that the root has a slope
+SLOWEST = 1e-6  # rad/s (m/s): below it velocities count as this one
+AT_REST = 2.0  # times the direction of a joint that comes to rest or begins to move
 LEAST_ROOM = 4e-4  # of the hand's acceleration squared: what is left along the path where it bends most for x
 
 
@@ -126,7 +127,9 @@ class RowLayout:
             of_hand: how the share of the hand's acceleration is told.
         """
         allowed = {kind: limits[part] for kind, part in self.limits.items()}
-        speed = root(maximum(x, SLOWEST))
+        # below a velocity that moves nothing the root would be too steep for Newton's method
+        slopes = [d * d for d in place[self.slices["dq"]]]
+        speed = root(maximum(x, SLOWEST * SLOWEST / (sum(slopes) + STANDING)))
         found: list[Scalar] = []
         for k in range(self.payloads):
             numbers = place[k * self.one_width : (k + 1) * self.one_width]
@@ -163,7 +166,9 @@ class RowLayout:
         qdd: Sequence[Scalar],
         direction: Sequence[Scalar],
     ) -> list[Scalar]:
-        """What the motors must give at the freedoms, friction in these directions, rotors included."""
+        """What the motors must give at the freedoms, friction in these directions, rotors included; AT_REST
+        times a direction is that of a joint about to stand.
+        """
         model, width = model_of(self.arm), load_width(self.arm)
         rates = model.rates(qd)
         made = []
@@ -171,6 +176,8 @@ class RowLayout:
             rigid, *reaction = loads[k * width : (k + 1) * width]
             felt = (np.array(reaction[:3], dtype=object), np.array(reaction[3:], dtype=object))
             way = direction[drive.freedom] * float(np.sign(drive.multiplier))
+            if drive.is_dry:  # coming to rest it may brake or not, whichever needs more
+                way = choose(1.5, abs(way), choose(rigid * way, 0.0, 0.0, (1.0 / AT_REST) * way), way)
             made.append(drive.torque(rigid, felt if reaction else None, rates[k], way))
         rotor = rotor_inertia(self.arm).tolist()
         return [t + J * a for t, J, a in zip(model.gathered(made), rotor, qdd, strict=True)]

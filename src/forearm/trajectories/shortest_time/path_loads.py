@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LOADS = ("by_u", "by_x", "at_rest")
 HAND = ("hand_1", "hand_2")
-STANDING = 1e-30  # of |p'|^2: a hand that stands still
+STANDING = 1e-30  # of squares of slopes: those of a joint or a hand that stands still
 
 
 def load_width(arm: Arm) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -61,7 +61,7 @@ class PathMotion:
     def along(self, t: ArrayLike) -> tuple[Array, Array, Array]:
         """s, ds/dt and d2s/dt2 at a time, or at times (m,)."""
         single, times = times_within(t, self.duration)
-        _, s, rate, second = self._along(times)
+        _, s, rate, second = self.details(times)
         return (s[0], rate[0], second[0]) if single else (s, rate, second)
 
     def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
@@ -69,15 +69,33 @@ class PathMotion:
         after.
         """
         single, times = times_within(t, self.duration)
-        k, s, rate, second = self._along(times)
+        k, s, rate, second = self.details(times)
         q, dq, ddq = self.path.at(s, self.pieces[k])
         qd = dq * rate[:, None]
         qdd = ddq * (rate * rate)[:, None] + dq * second[:, None]
         return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
 
-    def _along(self, times: Array) -> tuple[NDArray[np.intp], Array, Array, Array]:
-        k = np.minimum(np.searchsorted(self.times, times, side="right") - 1, len(self.pieces) - 1)
-        since = times - self.times[k]
+    def jerk(self, t: ArrayLike) -> Array:
+        """The joints' jerks at a time, (n,), or at times (m,), (m, n); without jumps of the acceleration."""
+        single, times = times_within(t, self.duration)
+        k, s, rate, second = self.details(times)
+        _, dq, ddq = self.path.at(s, self.pieces[k])
+        third = self.third(times)
+        made: Array = self.path.third(s, self.pieces[k]) * (rate**3)[:, None]
+        made += ddq * (3.0 * rate * second)[:, None] + dq * third[:, None]
+        return np.asarray(made[0]) if single else made
+
+    def third(self, times: Array) -> Array:
+        """d3s/dt3 at times (m,) within the motion."""
+        k, since = self._since(times)
+        found = np.zeros_like(since)
+        for power in range(self.coefficients.shape[1] - 1, 2, -1):
+            found = found * since + power * (power - 1) * (power - 2) * self.coefficients[k, power]
+        return found
+
+    def details(self, times: Array) -> tuple[NDArray[np.intp], Array, Array, Array]:
+        """The interval, s, ds/dt and d2s/dt2 at times (m,) within the motion."""
+        k, since = self._since(times)
         c = self.coefficients[k].T
         s, rate, half = c[-1], np.zeros_like(since), np.zeros_like(since)
         for power in c[-2::-1]:
@@ -85,6 +103,15 @@ class PathMotion:
             rate = rate * since + s
             s = s * since + power
         return k, np.clip(s, self.knots[k], self.knots[k + 1]), np.maximum(rate, 0.0), 2.0 * half
+
+    def _since(self, times: Array) -> tuple[NDArray[np.intp], Array]:
+        k = np.minimum(np.searchsorted(self.times, times, side="right") - 1, len(self.pieces) - 1)
+        return k, times - self.times[k]
+
+    def slowed(self, factor: float) -> PathMotion:
+        """The same in so many times the time."""
+        powers = factor ** -np.arange(self.coefficients.shape[1], dtype=np.float64)
+        return replace(self, times=self.times * factor, coefficients=self.coefficients * powers)
 
     @cached_property
     def fine_times(self) -> Array:

@@ -16,7 +16,13 @@ from forearm.kernels.scan import CompiledScan, compile_scan
 from forearm.kernels.traced_function import TracedFunction, compile_function
 from forearm.trajectories.drive_limits import DriveLimits
 from forearm.trajectories.paths.joint_path import JointPath
-from forearm.trajectories.shortest_time.limit_rows import HAND_KIND, RowLayout, compiled_shares, compiled_use
+from forearm.trajectories.shortest_time.limit_rows import (
+    AT_REST,
+    HAND_KIND,
+    RowLayout,
+    compiled_shares,
+    compiled_use,
+)
 from forearm.trajectories.shortest_time.path_limits import PathLimits
 from forearm.trajectories.shortest_time.path_loads import path_place
 from forearm.trajectories.shortest_time.speed_steps import traced_backward, traced_forward, traced_top
@@ -281,6 +287,15 @@ class NoProfile(ForearmError):
         self.grid, self.node, self.reason, self.most, self.least = grid, node, reason, most, least
 
 
+def ends_of(problem: PathProblem, grid: Grid, starts_at_rest: bool, ends_at_rest: bool) -> Places:
+    """The places at both ends of all intervals, (2 N,); joints are told where they come to rest."""
+    ends = grid.within(problem, np.array([0.0, 1.0]))
+    rest = np.concatenate([2 * grid.stops, 2 * grid.stops - 1, [0] * starts_at_rest, [-1] * ends_at_rest])
+    directions = ends.rows.reshape(len(ends.s), problem.layout.payloads, -1)
+    directions[rest.astype(np.intp), :, problem.layout.slices["direction"]] *= AT_REST
+    return ends
+
+
 def fastest_profile(
     problem: PathProblem, grid: Grid, x_start: float | None, x_end: float | None, ceiling: Array | None = None
 ) -> Profile:
@@ -292,7 +307,7 @@ def fastest_profile(
         x_start, x_end: (ds/dt)^2 at the ends; None: as large as possible.
         ceiling: x (N + 1,) that must not be exceeded; None: none.
     """
-    ends = grid.within(problem, np.array([0.0, 1.0]))
+    ends = ends_of(problem, grid, x_start == 0.0, x_end == 0.0)
     tops = problem.tops(ends)
     top = np.minimum(np.append(tops[0::2], np.inf), np.append(np.inf, tops[1::2]))
     if ceiling is not None:
@@ -321,4 +336,8 @@ def fastest_profile(
         rows=rows | {"ahead": np.stack([low[1:], high[1:]], axis=1)},
     )
     x = np.append(min(x0, high[0]), made["reached"][:, 0])
+    # sums of rounded steps end beside these
+    x[grid.stops] = 0.0
+    if x_end is not None:
+        x[-1] = last[0]
     return Profile(grid, x, top, low, high, ends)

@@ -9,12 +9,21 @@ from numpy.typing import NDArray
 
 from forearm.progress import Progress
 from forearm.trajectories.paths.joint_path import JointPath
-from forearm.trajectories.shortest_time.profile import USED, Grid, PathProblem, Profile, fastest_profile
+from forearm.trajectories.shortest_time.profile import (
+    USED,
+    Grid,
+    NoProfile,
+    PathProblem,
+    Profile,
+    fastest_profile,
+)
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
 INSIDE = np.array([0.25, 0.5, 0.75])  # of an interval: where limits are looked at between its ends
 ALLOWED = 1.0 / USED - 1.0  # of what may be used of a limit: what may be used beyond that between nodes
 COARSER = 4  # than the grid asked for: the first one, which tells where intervals must be short
+SLOW = np.array([1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 1e-4])  # of x at an interval's other end: beside rest
 ROUNDS = 6  # of splitting; then limits are used less where they are still exceeded
 MARGINS = 8  # rounds of that
 SPLIT = 4  # intervals in the place of one in which limits are exceeded
@@ -68,7 +77,12 @@ def refined_profile(
     for done in range(ROUNDS + MARGINS):
         if report is not None:
             report(done, ROUNDS + MARGINS, f"speeds at {grid.count + 1} places of the path")
-        profile = fastest_profile(problem, grid, boundary.start, boundary.end)
+        try:
+            profile = fastest_profile(problem, grid, boundary.start, boundary.end)
+        except NoProfile:
+            if grid.margin is None:
+                raise
+            break  # less of the limits is too little to pass at all: the last profile uses a bit more
         used = largest_use(problem, profile)
         exceeded = used > 1.0 + ALLOWED
         if not exceeded.any():
@@ -146,16 +160,27 @@ def largest_use(problem: PathProblem, profile: Profile) -> Array:
     x = (profile.x[:-1, None] + INSIDE * np.diff(profile.x)[:, None]).ravel()
     shares = problem.largest(grid.within(problem, INSIDE), x, np.repeat(profile.u, count)).reshape(-1, count)
     used = np.maximum(np.maximum(shares[:, 0], shares[:, 1]), shares[:, 2])
-    right, left = (np.flatnonzero(x == 0.0) for x in (profile.x[1:], profile.x[:-1]))
-    still = np.concatenate([2 * right + 1, 2 * left])
-    if still.size:
-        rest = profile.ends[still]
-        rows = rest.rows.copy()
-        for k in range(problem.layout.payloads):
-            rows[:, k * problem.layout.one_width :][:, problem.layout.slices["direction"]] = 0.0
-        shares = problem.largest(replace(rest, rows=rows), np.zeros(len(still)), profile.u[still // 2])
-        np.maximum.at(used, still // 2, shares)
+    for end, other in ((1, 0), (0, 1)):
+        still = np.flatnonzero(profile.x[end : end + grid.count] == 0.0)
+        shares = _beside_rest(problem, profile, 2 * still + end, profile.x[still + other])
+        used[still] = np.maximum(used[still], shares)
     return used if grid.margin is None else used * grid.margin
+
+
+def _beside_rest(problem: PathProblem, profile: Profile, ends: Indices, x: Array) -> Array:
+    """The largest shares where intervals end at rest, (k,): without friction, which no longer brakes then,
+    and at the low speeds between rest and x (k,) at which dry friction changes.
+    """
+    rest, u = profile.ends[ends], profile.u[ends // 2]
+    used = np.zeros(len(ends))
+    for x_rest, friction in [(0.0 * x, 0.0), *((share * x, 1.0) for share in SLOW)]:
+        rows = rest.rows.copy()
+        directions = rows.reshape(len(ends), problem.layout.payloads, -1)[
+            ..., problem.layout.slices["direction"]
+        ]
+        directions[...] = friction * np.sign(directions)
+        used = np.maximum(used, problem.largest(replace(rest, rows=rows), x_rest, u))
+    return used
 
 
 def _split(grid: Grid, parts: NDArray[np.intp]) -> Grid:

@@ -37,7 +37,7 @@ NEVER = -1.0  # of x: nothing leads on
 
 
 @dataclass(frozen=True)
-class Bound:
+class UBound:
     """A bound of u at a given x, and how it changes with x."""
 
     value: Scalar
@@ -48,23 +48,23 @@ class Bound:
 class URange:
     """The largest lower and the smallest upper bound of u."""
 
-    least: Bound
-    most: Bound
+    least: UBound
+    most: UBound
 
     def with_share(self, u: Scalar, share: Scalar, by_u: Scalar, by_x: Scalar) -> URange:
         """Where -1 <= share <= 1 must hold too, straight on from u."""
         inverse = 1.0 / choose(abs(by_u), FLAT, FLAT, by_u)
         a, b, slope = u + (1.0 - share) * inverse, u - (1.0 + share) * inverse, -by_x * inverse
-        return self.within(Bound(minimum(a, b), slope), Bound(maximum(a, b), slope))
+        return self.within(UBound(minimum(a, b), slope), UBound(maximum(a, b), slope))
 
-    def within(self, least: Bound, most: Bound) -> URange:
+    def within(self, least: UBound, most: UBound) -> URange:
         """With bounds of its own beside them."""
         return URange(
-            Bound(
+            UBound(
                 maximum(self.least.value, least.value),
                 choose(self.least.value, least.value, least.slope, self.least.slope),
             ),
-            Bound(
+            UBound(
                 minimum(self.most.value, most.value),
                 choose(most.value, self.most.value, most.slope, self.most.slope),
             ),
@@ -76,7 +76,7 @@ Ranges = Callable[[Scalar, Scalar], URange]
 
 def anywhere() -> URange:
     """No bounds."""
-    return URange(Bound(-FAR, 0.0), Bound(FAR, 0.0))
+    return URange(UBound(-FAR, 0.0), UBound(FAR, 0.0))
 
 
 def edge(ranges: Ranges, start: Scalar, u: Scalar, other: Scalar, known: Scalar) -> tuple[Scalar, Scalar]:
@@ -99,7 +99,8 @@ def edge(ranges: Ranges, start: Scalar, u: Scalar, other: Scalar, known: Scalar)
         between = minimum(maximum(u, least.value), most.value)
         target = choose(room, 0.0, 0.5 * (least.value + most.value), between)
         settles = choose(off, abs(target - u), choose(settling, SETTLING, 1.0, 0.0), 0.0)
-        missed = choose(room, -off, 1.0, 0.0)
+        # only at a u between them the bounds are those of the limits themselves
+        missed = choose(room, -off, 1.0, choose(off, abs(between - u), 1.0, 0.0))
         inside_next, outside_next = choose(0.5, missed, inside, x), choose(0.5, missed, x, outside)
         # with room at the start there is nothing to search; where bounds are about to meet, it is the edge
         is_edge = choose(abs(x - start), FLAT, 1.0, choose(room, NEAR * abs(slope) * x, 1.0, 0.0))
@@ -167,7 +168,7 @@ class TracedInterval:
             lambda x, u: [*shares(left, left_limits, x, u), *shares(right, right_limits, x + twice * u, u)]
         )
         return lambda x, u: bounded(x, u).within(
-            Bound((low - x) * inverse, -inverse), Bound((high - x) * inverse, -inverse)
+            UBound((low - x) * inverse, -inverse), UBound((high - x) * inverse, -inverse)
         )
 
     def at_one_place(self) -> Ranges:

@@ -23,6 +23,7 @@ from forearm.trajectories.paths import blended, path_deviation, within_envelope
 from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.planning import Plan
 from forearm.trajectories.shortest_time.failures import infeasible
+from forearm.trajectories.shortest_time.jerk_stage import has_jerk_limits, smoothed
 from forearm.trajectories.shortest_time.path_limits import LimitGiven, path_limits
 from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.shortest_time.profile import FASTEST, NoProfile, PathProblem
@@ -119,8 +120,7 @@ def time_optimal(
         timing = timed(way)
     else:
         timing, notes = _near_polygon(arm, way, tolerance, continuity, timed)
-    motion = PathMotion.of(timing.problem.path, timing.profile)
-    return Plan(arm, motion, None, step, notes, dac, timing=timing)
+    return Plan(arm, timing.motion, None, step, notes, dac, timing=timing)
 
 
 def _timed(
@@ -134,14 +134,19 @@ def _timed(
         raise infeasible(problem, found) from None
     if profile.x.max() >= 0.9 * FASTEST * problem.path.length**2:
         raise _unbounded(problem)
+    motion = PathMotion.of(problem.path, profile)
+    if has_jerk_limits(problem):
+        profile, motion = smoothed(problem, profile, progress)
     if duration is None:
-        return PathTiming(problem, profile, boundary)
+        return PathTiming(problem, profile, motion, boundary)
     asked = check_number(duration, "time_optimal, duration", above=0.0)
-    if asked < profile.duration * (1.0 - 1e-9):
+    if asked < motion.duration * (1.0 - 1e-9):
         raise InputError(
             f"time_optimal, duration: {asked:g} s is too short: along {problem.path.name!r} the limits allow "
-            f"{profile.duration:.6g} s at the shortest; give more, or higher limits."
+            f"{motion.duration:.6g} s at the shortest; give more, or higher limits."
         )
+    if has_jerk_limits(problem):
+        return PathTiming(problem, profile, motion.slowed(asked / motion.duration), boundary, profile.x)
     try:
         slower, ceiling = slowed_profile(problem, profile, boundary, asked)
     except NoProfile:
@@ -149,7 +154,7 @@ def _timed(
             f"time_optimal, duration: {asked:g} s is too long: {problem.path.name!r} has places that the arm "
             "passes at speed only, as it could not hold itself there; give less, or take another path."
         ) from None
-    return PathTiming(problem, slower, boundary, ceiling)
+    return PathTiming(problem, slower, PathMotion.of(problem.path, slower), boundary, ceiling)
 
 
 def _loaded(arm: Arm, payload: Sequence[float] | None, com: ArrayLike) -> tuple[Arm, ...]:
@@ -194,14 +199,14 @@ def _near_polygon(
     rounded = timed(blended(free.polygon, tolerance))
     spline, added = within_envelope(free.polygon, tolerance, continuity)
     through = timed(spline)
-    chosen = rounded if rounded.profile.duration <= through.profile.duration else through
+    chosen = rounded if rounded.motion.duration <= through.motion.duration else through
     how = "its corners are rounded" if chosen is rounded else f"{added} points were added"
-    cost = chosen.profile.duration - best.profile.duration
+    cost = chosen.motion.duration - best.motion.duration
     change = f"costs {cost:.4g}" if cost >= 0.0 else f"saves {-cost:.4g}"
     return chosen, (
         f"the path stays within {tolerance:g} rad (m) of the straight lines between its points: {how}, which "
         f"{change} s; the free spline would leave them by {largest:.4g} and take "
-        f"{best.profile.duration:.4g} s.",
+        f"{best.motion.duration:.4g} s.",
     )
 
 

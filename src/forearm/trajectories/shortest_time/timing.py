@@ -13,11 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.tables import Report, number
-from forearm.trajectories.shortest_time.path_limits import UNITS, PathLimits
-from forearm.trajectories.shortest_time.profile import NoProfile, PathProblem, Profile, fastest_profile
+from forearm.trajectories.shortest_time.jerk_stage import has_jerk_limits, smoothed
+from forearm.trajectories.shortest_time.path_limits import PathLimits
+from forearm.trajectories.shortest_time.path_motion import PathMotion
+from forearm.trajectories.shortest_time.profile import USED, PathProblem, Profile, fastest_profile
 from forearm.trajectories.shortest_time.refine import Boundary
 
 Array = NDArray[np.float64]
+MOMENTS = np.array([1e-6, 0.5, 1.0 - 1e-6])  # of an interval, at which shares are looked at
 BINDING = 0.98  # of a limit: with less of it in use none binds
 RAISED = 1.1  # times a limit: what savings are told for
 NONE = ("", "")
@@ -57,13 +60,15 @@ class PathTiming:
 
     Attributes:
         problem: arm, path and limits.
-        profile: the speeds.
-        boundary: what they begin and end with.
+        profile: speeds on a grid of the path; without limits of jerk those of the motion.
+        motion: the motion.
+        boundary: what speeds begin and end with.
         ceiling: (ds/dt)^2 that a duration asked for left, (N + 1,); None: the shortest.
     """
 
     problem: PathProblem
     profile: Profile
+    motion: PathMotion
     boundary: Boundary
     ceiling: Array | None = None
 
@@ -75,6 +80,8 @@ class PathTiming:
     @property
     def speed(self) -> Array:
         """ds/dt at these places, (N + 1,)."""
+        if has_jerk_limits(self.problem):
+            return self.motion.along(self.motion.times)[1]
         return np.sqrt(self.profile.x)
 
     @property
@@ -85,30 +92,33 @@ class PathTiming:
         tops = self.problem.tops(self.profile.ends)
         top = np.minimum(np.append(tops[0::2], np.inf), np.append(np.inf, tops[1::2]))
         top[self.profile.grid.stops] = 0.0
-        return np.sqrt(top)
+        return np.asarray(np.sqrt(top))
 
     @cached_property
     def shares(self) -> tuple[list[tuple[str, str]], Array]:
         """(kind, joint) of all limits, and the largest share of each that an interval uses, (N, r)."""
-        problem, ends, u = self.problem, self.profile.ends, np.repeat(self.profile.u, 2)
-        x = np.stack([self.profile.x[:-1], self.profile.x[1:]], axis=1).ravel()
-        names: list[tuple[str, str]] = []
-        blocks: list[Array] = []
-        if problem.layout.kinds:
-            names += problem.layout.names
-            blocks.append(np.abs(problem.shares(ends, x, u)[0]))
-        limits, joints = problem.limits, [joint.name for joint in problem.arm.joints]
-        dq = ends.rows[:, problem.layout.slices["dq"]]
-        names += [("velocity", joint) for joint in joints]
-        blocks.append(np.abs(dq) * np.sqrt(x)[:, None] / limits.at("velocity", ends.s))
+        problem, motion, grid = self.problem, self.motion, self.profile.grid
+        times = (motion.times[:-1, None] + MOMENTS * np.diff(motion.times)[:, None]).ravel()
+        k, s, rate, second = motion.details(times)
+        places = problem.places(s, grid.piece[k], grid.direction[k])
+        joints, limits = [joint.name for joint in problem.arm.joints], problem.limits
+        dq = places.rows[:, problem.layout.slices["dq"]]
+        blocks = {"velocity": np.abs(dq) * rate[:, None] / limits.at("velocity", s)}
+        if limits.bounds("jerk"):
+            blocks["jerk"] = np.abs(motion.jerk(times)) / limits.at("jerk", s)
+        names = [(kind, joint) for kind in blocks for joint in joints]
         if limits.bounds("hand speed"):
-            hand = np.linalg.norm(ends.rows[:, problem.layout.slices["hand_1"]], axis=1)
+            hand = np.linalg.norm(places.rows[:, problem.layout.slices["hand_1"]], axis=1)
+            blocks["hand speed"] = (hand * rate)[:, None] / limits.at("hand speed", s)
             names.append(("hand speed", ""))
-            blocks.append((hand * np.sqrt(x))[:, None] / limits.at("hand speed", ends.s))
-        used = np.concatenate(blocks, axis=1).reshape(self.profile.grid.count, 2, -1).max(axis=1)
-        if self.profile.grid.margin is not None:
-            used[:, : -len(blocks[-1][0])] *= self.profile.grid.margin[:, None]
-        return names, used
+        if limits.bounds("path jerk"):
+            blocks["path jerk"] = np.abs(motion.third(times))[:, None] / limits.at("path jerk", s)
+            names.append(("path jerk", ""))
+        if problem.layout.kinds:
+            blocks["others"] = USED * np.abs(problem.shares(places, rate * rate, second)[0])
+            names += problem.layout.names
+        used = np.concatenate(list(blocks.values()), axis=1).reshape(grid.count, len(MOMENTS), -1)
+        return names, used.max(axis=1)
 
     @cached_property
     def binding(self) -> list[tuple[str, str]]:
@@ -132,41 +142,31 @@ class PathTiming:
 
     def limit_at(self, t: Array) -> NDArray[np.str_]:
         """The name of the limit that binds at times (m,)."""
-        k = np.searchsorted(self.profile.times, t, side="right") - 1
-        return self.limits[np.clip(k, 0, len(self.limits) - 1)]
+        return self.limits[self.motion.details(t)[0]]
 
     @cached_property
     def savings(self) -> tuple[LimitSaving, ...]:
         """What 10 % more of each limit that binds would save, the largest first: by solving anew."""
         joints = {joint.name: j for j, joint in enumerate(self.problem.arm.joints)}
-        taken = np.diff(self.profile.times)
+        taken, duration = np.diff(self.motion.times), self.motion.duration
         found = []
         for kind, joint in sorted(set(self.binding) - {NONE}):
             raised = self.problem.limits.scaled(kind, joints.get(joint, 0), RAISED)
-            try:
-                faster = fastest_profile(
-                    self.problem.with_limits(raised),
-                    self.profile.grid,
-                    self.boundary.start,
-                    self.boundary.end,
-                    self.ceiling,
-                )
-            except NoProfile:  # more of one limit never takes a way away, but for rounding
-                continue
             name = limit_name(kind, joint)
-            saved = max(self.profile.duration - faster.duration, 0.0)
+            saved = max(duration - self._duration_within(raised), 0.0)
             binds = float(taken[self.limits == name].sum())
-            found.append(LimitSaving(name, kind, joint, saved, saved / self.profile.duration, binds))
+            found.append(LimitSaving(name, kind, joint, saved, saved / duration, binds))
         return tuple(sorted(found, key=lambda saving: -saving.seconds))
 
     @property
     def summary(self) -> str:
         """What limits the motion, in a sentence."""
         if not self.savings:
-            return "No limit binds."
+            asked = "" if self.ceiling is None else ": the duration asked for is longer than the shortest"
+            return f"No limit binds{asked}."
         longest = max(self.savings, key=lambda saving: saving.binds)
         most = self.savings[0]
-        said = f"{longest.limit} binds for {longest.binds / self.profile.duration:.1%} of the time"
+        said = f"{longest.limit} binds for {longest.binds / self.motion.duration:.1%} of the time"
         if longest is most:
             return f"{said}; 10 % more of it would save {most.seconds:.4g} s ({most.share:.1%})."
         return f"{said}; 10 % more of {most.limit} would save most, {most.seconds:.4g} s ({most.share:.1%})."
@@ -177,7 +177,7 @@ class PathTiming:
             [
                 saving.limit,
                 number(saving.binds, 4),
-                f"{saving.binds / self.profile.duration:.1%}",
+                f"{saving.binds / self.motion.duration:.1%}",
                 number(saving.seconds, 4),
                 f"{saving.share:.1%}",
             ]
@@ -197,15 +197,21 @@ class PathTiming:
             save_figure(figure, path)
         return figure
 
+    def _duration_within(self, limits: PathLimits) -> float:
+        """Within other limits, on the same grid."""
+        problem, grid = self.problem.with_limits(limits), self.profile.grid
+        ends = (self.boundary.start, self.boundary.end)
+        profile = fastest_profile(problem, grid, *ends, self.ceiling)
+        return (
+            smoothed(problem, profile, grid=grid)[1].duration
+            if has_jerk_limits(problem)
+            else profile.duration
+        )
+
 
 def limit_name(kind: str, joint: str) -> str:
     """A limit in words: "joint2 torque", "hand speed"; "" for none."""
     return f"{joint} {kind}".strip()
-
-
-def limit_text(kind: str, joint: str, allowed: float) -> str:
-    """A limit with its value and unit."""
-    return f"{limit_name(kind, joint)}, {allowed:.4g} {UNITS[kind]}"
 
 
 def _finer(limits: PathLimits, K: Array, s: Array) -> dict[str, list[list[str]]]:

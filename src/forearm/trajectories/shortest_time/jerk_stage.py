@@ -1,0 +1,135 @@
+"""The second stage under limits of jerk: the fastest smooth speed below the one that accelerates by jumps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.errors import InputError
+from forearm.progress import Progress
+from forearm.trajectories.shortest_time.limit_rows import HAND_KIND
+from forearm.trajectories.shortest_time.path_motion import PathMotion
+from forearm.trajectories.shortest_time.profile import USED, Grid, PathProblem, Places, Profile, ends_of
+from forearm.trajectories.smooth_speed.rest_grid import rest_grid
+from forearm.trajectories.smooth_speed.smooth_profile import SmoothProfile, smooth_profile
+
+Array = NDArray[np.float64]
+SLOW = 1e-6  # of the largest x: limits are made linear no nearer to rest, where friction is steep
+TIGHTENED = 3  # times that limits are used less, where they were exceeded between nodes
+ENOUGH = 1.0 + 2e-4  # of what may be used of a limit: no reason to do it again
+
+
+def has_jerk_limits(problem: PathProblem) -> bool:
+    """Whether any jerk is bounded."""
+    return problem.limits.bounds("jerk") or problem.limits.bounds("path jerk")
+
+
+def smoothed(
+    problem: PathProblem, first: Profile, report: Progress | None = None, grid: Grid | None = None
+) -> tuple[Profile, PathMotion]:
+    """The profile and the motion within limits of jerk; an error in words where there is none.
+
+    Args:
+        problem: arm, path and limits.
+        first: the fastest profile without limits of jerk.
+        report: told about each iteration.
+        grid: the grid; None: that of the first profile, with shorter intervals beside rest.
+    """
+    s = first.grid.s
+    if grid is None:
+        grid = Grid.of(problem.path, rest_grid(s, np.flatnonzero(first.x == 0.0).tolist()))
+    start = np.interp(grid.s, s, first.x)
+    used = 1.0
+    for _ in range(TIGHTENED):
+        margin = None if used == 1.0 else np.full(grid.count, 1.0 / used)
+        found, ends = _solved(problem, replace(grid, margin=margin), start, report)
+        motion = PathMotion(problem.path, grid.s, found.times, found.coefficients, grid.piece)
+        exceeded = largest_share(problem, motion)
+        if exceeded <= ENOUGH:
+            break
+        used *= exceeded
+    top = np.interp(grid.s, s, first.top)
+    low, high = (np.interp(grid.s, s, x) for x in (first.low, first.high))
+    return Profile(grid, found.x, top, low, high, ends), motion
+
+
+def _solved(
+    problem: PathProblem, grid: Grid, start: Array, report: Progress | None
+) -> tuple[SmoothProfile, Places]:
+    """The smooth profile on a grid, and the places at the ends of its intervals."""
+    path, rest = problem.path, start == 0.0
+    ends = ends_of(problem, grid, bool(rest[0]), bool(rest[-1]))
+    pieces = np.repeat(grid.piece, 2)
+    q1, q2 = path.at(ends.s, pieces)[1:]
+    q3 = path.third(ends.s, pieces)
+    caps = problem.cap(ends)
+    top = np.minimum(np.append(caps[0::2], np.inf), np.append(np.inf, caps[1::2]))
+    margin = USED if grid.margin is None else USED * float(grid.margin[0])
+
+    def rows(x: Array, u: Array) -> tuple[Array, Array, Array]:
+        least = SLOW * float(x.max())
+        at_ends = np.maximum(np.stack([x[:-1], x[1:]], axis=1).ravel(), least)
+        return _half_planes(problem, ends, at_ends, u.ravel(), grid.count)
+
+    shape = (grid.count, 2, path.n)
+    jerk = (margin * problem.limits.at("jerk", ends.s)).reshape(shape)
+    along = margin * float(problem.limits.at("path jerk", grid.s[:1])[0, 0])
+    boundary = tuple((float(x), 0.0 if x == 0.0 else None) for x in start[[0, -1]])
+    stops = [int(k) for k in np.flatnonzero(rest) if 0 < k < grid.count]
+    try:
+        found = smooth_profile(
+            grid.s,
+            q1.reshape(shape),
+            q2.reshape(shape),
+            q3.reshape(shape),
+            jerk,
+            along,
+            top,
+            rows,
+            np.minimum(start, top),
+            (boundary[0], boundary[1]),
+            stops,
+            report,
+        )
+    except InputError as error:
+        raise InputError(f"time_optimal, jerk: along {path.name!r}, {error}") from error
+    return found, ends
+
+
+def _half_planes(
+    problem: PathProblem, ends: Places, x: Array, u: Array, count: int
+) -> tuple[Array, Array, Array]:
+    """The limits as gu u + gx x <= h around x and u (2 N,), (N, 2, R) each."""
+    if not problem.layout.kinds:
+        none = np.zeros((count, 2, 1))
+        return none, none, none + 1.0
+    share, by_u, by_x = problem.shares(ends, x, u)
+    at_zero = share - by_u * u[:, None] - by_x * x[:, None]
+    upper, lower = (by_u, by_x, 1.0 - at_zero), (-by_u, -by_x, 1.0 + at_zero)
+    made = [np.concatenate(pair, axis=1) for pair in zip(upper, lower, strict=True)]
+    if HAND_KIND in problem.layout.kinds:  # the size of a vector: its tangent bounds it on one side alone
+        last = share.shape[1] - 1
+        idle = np.where(share[:, last] < 0.0, last, 2 * last + 1)
+        rows = np.arange(len(idle))
+        for array, value in zip(made, (0.0, 0.0, 1.0), strict=True):
+            array[rows, idle] = value
+    return tuple(array.reshape(count, 2, -1) for array in made)  # type: ignore[return-value]
+
+
+def largest_share(problem: PathProblem, motion: PathMotion) -> float:
+    """The largest share of a limit that a motion uses, at ten moments of every interval."""
+    times = motion.fine_times[:-1]
+    k, s, rate, second = motion.details(times)
+    direction = np.repeat(
+        np.sign(problem.path.at(0.5 * (motion.knots[:-1] + motion.knots[1:]))[1]), 10, axis=0
+    )
+    places = problem.places(s, motion.pieces[k], direction)
+    most = float(problem.largest(places, rate * rate, second).max())
+    limits = problem.limits
+    if has_jerk_limits(problem):
+        jerks = np.abs(motion.jerk(times)) / limits.at("jerk", s)
+        along = np.abs(motion.third(times)) / limits.at("path jerk", s)[:, 0]
+        most = max(most, float(jerks.max()) / USED, float(along.max()) / USED)
+    return most

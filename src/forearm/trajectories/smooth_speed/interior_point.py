@@ -1,0 +1,227 @@
+"""The smallest duration under linear inequalities: a primal-dual interior point method with a banded matrix.
+
+Mehrotra's predictor and corrector, from a start that need not hold the inequalities. Where no b holds them
+all, each may be exceeded at a price, and what remains of that says where the limits contradict each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.trajectories.smooth_speed.band_solver import BandSolver
+from forearm.trajectories.smooth_speed.speed_elements import SpeedElements, spread, values_at, windows
+
+Array = NDArray[np.float64]
+MAX_STEPS = 60
+HELD = 1e-6  # a row is scaled to about 1: what it may be exceeded by
+PRICE = 30.0  # durations for a row exceeded by its whole scale: more than any multiplier of a sound problem
+STUCK = 1e-3  # a share of a step: shorter ones, one after the other, lead nowhere
+PATIENCE = 6
+NEAR = 24  # rows of an interval that are kept where the solution is nearly known
+
+
+@dataclass(frozen=True, eq=False)
+class InnerSolution:
+    """Where the method stopped.
+
+    Attributes:
+        b: (N,).
+        multipliers: of the rows, (R, N), s.
+        gap: the duality gap over the duration.
+        excess: how far each row is exceeded, (R, N), of its scale.
+        steps: how many were taken.
+    """
+
+    b: Array
+    multipliers: Array
+    gap: float
+    excess: Array
+    steps: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether all rows hold."""
+        return bool(self.excess.max() <= HELD)
+
+
+def shortest(
+    elements: SpeedElements, rows: Array, b: Array, multipliers: Array | None, tolerance: float
+) -> InnerSolution:
+    """The b of the shortest duration with rows <= 0, or the one that exceeds them least.
+
+    Args:
+        elements: what durations come from.
+        rows: (4, R, N).
+        b: where it starts, (N,); x must be positive there, the rows need not hold.
+        multipliers: those of a problem nearby, whose solution is b; None: unknown. With them rows that are
+            far from being exceeded at b may be left out.
+        tolerance: of the gap.
+    """
+    if multipliers is None or len(multipliers) <= NEAR:
+        found = _search(elements, rows, b, multipliers, tolerance, np.inf)
+    else:
+        found = _search_near(elements, rows, b, multipliers, tolerance)
+    return found if found.holds else _search(elements, rows, b, None, tolerance, PRICE)
+
+
+def _search_near(
+    elements: SpeedElements, rows: Array, b: Array, multipliers: Array, tolerance: float
+) -> InnerSolution:
+    """The same with the rows of each interval alone that are nearest to being exceeded at the start."""
+    near = np.argpartition(-values_at(rows, b), NEAR, axis=0)[:NEAR]
+    chosen = np.take_along_axis(rows, near[None], axis=1)
+    found = _search(elements, chosen, b, np.take_along_axis(multipliers, near, axis=0), tolerance, np.inf)
+    forces = np.zeros_like(multipliers)
+    np.put_along_axis(forces, near, found.multipliers, axis=0)
+    excess = np.zeros_like(multipliers)
+    np.put_along_axis(excess, near, found.excess, axis=0)
+    return replace(found, multipliers=forces, excess=excess)
+
+
+class _Pair:
+    """Two arrays whose product goes to 0 while both stay positive; `sign` of the multiplier in the second."""
+
+    def __init__(self, value: Array, force: Array, sign: float) -> None:
+        self.value, self.force, self.sign = value, force, sign
+
+    def change(self, aim: Array | float, d: Array) -> tuple[Array, Array]:
+        """The change of both that brings their product to the aim when the multiplier changes by d."""
+        force = self.sign * d
+        return (aim - self.value * force) / self.force - self.value, force
+
+    def pull(self, aim: Array | float) -> Array:
+        """The part of the change of `value` that does not depend on the multiplier."""
+        return self.sign * (aim / self.force - self.value)
+
+    def reach(self, change: tuple[Array, Array]) -> float:
+        """How far it can be changed."""
+        return min(_reach(self.value, change[0]), _reach(self.force, change[1]))
+
+    def total(self, change: tuple[Array, Array], share: float) -> float:
+        """The sum of products after a share of a change."""
+        return float(np.vdot(self.value + share * change[0], self.force + share * change[1]))
+
+    def move(self, change: tuple[Array, Array], share: float) -> None:
+        """Take a share of a change."""
+        self.value = self.value + share * change[0]
+        self.force = self.force + share * change[1]
+
+
+def _search(
+    elements: SpeedElements, rows: Array, b: Array, multipliers: Array | None, tolerance: float, price: float
+) -> InnerSolution:
+    """The same at a price for what exceeds a row, in durations; inf: none may."""
+    A, h = rows[:3], -rows[3]
+    duration, gradient, curvature = _duration(elements, b)
+    pairs = _start(h - _apply(A, b), duration, multipliers, price)
+    count = h.size * len(pairs)
+    stuck = 0
+    for steps in range(MAX_STEPS + 1):
+        primal = _apply(A, b) - h
+        for pair in pairs:
+            primal = primal + pair.sign * pair.value
+        dual = _masked(elements, _pulled(elements, gradient) + _transposed(A, pairs[0].force))
+        total = sum(float(np.vdot(pair.value, pair.force)) for pair in pairs)
+        residual = float(np.abs(dual * b).sum())
+        has_arrived = max(total, residual) < tolerance * duration and np.abs(primal).max() < HELD
+        if has_arrived or steps == MAX_STEPS or stuck == PATIENCE:
+            break
+        ratio = np.asarray(1 / sum(pair.value / pair.force for pair in pairs))
+        solver = _matrix(elements, A, ratio, curvature)
+
+        aims: list[Array | float] = [0.0] * len(pairs)
+        for is_last in (False, True):
+            known = primal + sum(pair.pull(aim) for pair, aim in zip(pairs, aims, strict=True))
+            db = solver.solve(_masked(elements, -dual - _transposed(A, ratio * known)))
+            d = ratio * (known + _apply(A, db))
+            changes = [pair.change(aim, d) for pair, aim in zip(pairs, aims, strict=True)]
+            share = min(pair.reach(change) for pair, change in zip(pairs, changes, strict=True))
+            if not is_last:
+                share = min(share, 1.0)
+                after = sum(pair.total(change, share) for pair, change in zip(pairs, changes, strict=True))
+                aim = total / count * max((after / total) ** 3, 1e-4)
+                aims = [aim - change[0] * change[1] for change in changes]
+        # x keeps a fifth: durations are infinite at 0.
+        share = min(1.0, 0.995 * share, 0.8 * _reach(_inner(elements, b), _inner_change(elements, db)))
+        b = b + share * db
+        for pair, change in zip(pairs, changes, strict=True):
+            pair.move(change, share)
+        duration, gradient, curvature = _duration(elements, b)
+        stuck = stuck + 1 if share < STUCK else 0
+    return InnerSolution(b, pairs[0].force, total / duration, np.maximum(_apply(A, b) - h, 0.0), steps)
+
+
+def _start(room: Array, duration: float, multipliers: Array | None, price: float) -> list[_Pair]:
+    """Slacks and multipliers to start with, and what exceeds the rows with what is left of its price."""
+    nearness = 1.0 if multipliers is None else 1e-2
+    slack = np.maximum(room, 0.1 * nearness)
+    force = nearness * duration / room.size / slack
+    if multipliers is not None:
+        force = np.maximum(force, multipliers)
+    if price == np.inf:
+        return [_Pair(slack, force, 1.0)]
+    force = np.minimum(force, 0.5 * price * duration)
+    beyond = np.maximum(slack - room, 1e-3)
+    return [_Pair(slack, force, 1.0), _Pair(beyond, price * duration - force, -1.0)]
+
+
+def _inner(elements: SpeedElements, b: Array) -> Array:
+    """x at the places of the quadrature."""
+    inner: Array = _inner_change(elements, b) + elements.inner[3]
+    return inner
+
+
+def _inner_change(elements: SpeedElements, db: Array) -> Array:
+    """How x at the places of the quadrature changes with b."""
+    change: Array = np.einsum("kgn,kn->gn", elements.inner[:3], windows(db))
+    return change
+
+
+def _duration(elements: SpeedElements, b: Array) -> tuple[float, Array, Array]:
+    """The duration and its first and second derivatives by x at the places of the quadrature."""
+    x = _inner(elements, b)
+    parts = elements.weights / np.sqrt(x)
+    return float(parts.sum()), -0.5 * parts / x, 0.75 * parts / x**2
+
+
+def _pulled(elements: SpeedElements, gradient: Array) -> Array:
+    """A derivative by x at the places of the quadrature as one by b."""
+    return spread(np.einsum("kgn,gn->kn", elements.inner[:3], gradient))
+
+
+def _masked(elements: SpeedElements, values: Array) -> Array:
+    """0 where b is given."""
+    return np.where(elements.fixed, 0.0, values)
+
+
+def _apply(A: Array, b: Array) -> Array:
+    """The rows' linear part at b."""
+    around = windows(b)
+    value: Array = A[0] * around[0] + A[1] * around[1] + A[2] * around[2]
+    return value
+
+
+def _transposed(A: Array, values: Array) -> Array:
+    """The transpose of `_apply`."""
+    return spread(np.einsum("krn,rn->kn", A, values))
+
+
+def _matrix(elements: SpeedElements, A: Array, ratio: Array, curvature: Array) -> BandSolver:
+    """Second derivatives of the duration and of the barrier by b."""
+    C = elements.inner[:3]
+    local = {}
+    for k in range(3):
+        weighted, bent = A[k] * ratio, C[k] * curvature
+        for j in range(k, 3):
+            local[k, j] = np.einsum("rn,rn->n", weighted, A[j]) + np.einsum("gn,gn->n", bent, C[j])
+    main = spread(np.stack([local[k, k] for k in range(3)]))
+    first = local[0, 1][1:] + local[1, 2][:-1]
+    return BandSolver(np.where(elements.fixed, 1.0, main), first, local[0, 2][1:-1])
+
+
+def _reach(values: Array, change: Array) -> float:
+    """The largest multiple of a change that leaves all values at least 0; large where none is near."""
+    return 1.0 / max(float((-change / values).max()), 1e-3)

@@ -1,0 +1,209 @@
+"""The fastest speed profile along a path within limits of jerk: the second stage of the shortest time.
+
+With x = (ds/dt)^2 and u = d2s/dt2, joints accelerate by q' u + q'' x and have the jerk
+q''' x^(3/2) + (3 q'' u + q' du/ds) sqrt(x). In each interval of the grid the path jerk is constant. Limits
+are made linear around an iterate, on the safe side for jerk: J / sqrt(x) is convex, its tangent below it. An
+interior point method solves the convex problem that this leaves; its solution is the next iterate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import perm
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.errors import InputError
+from forearm.progress import Progress
+from forearm.trajectories.smooth_speed.interior_point import InnerSolution, shortest
+from forearm.trajectories.smooth_speed.smooth_input import Boundary, ProfileProblem, profile_problem
+from forearm.trajectories.smooth_speed.smooth_limits import HalfPlanes
+from forearm.trajectories.smooth_speed.speed_elements import (
+    SpeedElements,
+    speed_elements,
+    speed_shape,
+    values_at,
+)
+from forearm.trajectories.smooth_speed.speed_rows import row_name, speed_rows
+
+Array = NDArray[np.float64]
+MAX_ITERATIONS = 12
+GAP = 1e-5  # relative, of the duration
+ROUGH = 1e-3  # the same in the first iteration
+FAR = 50.0  # limits exceeded so many times: the first guess is too far from them to start from
+NEAR = 0.1  # limits exceeded by less: multipliers of the last solution help
+WITHIN = 2e-4  # what jerks may exceed their limits by between the ends of an interval
+SETTLED = 1e-5  # relative change of the duration from one iteration to the next
+EXACT = 1e-5  # what limits may be exceeded by, of their size, in the iterate that is returned
+PATIENCE = 3  # iterations without a solution that comes nearer to the limits
+ALLOWED = 1e-3  # the same where iterations did not settle; beyond it there is no profile
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothProfile:
+    """A motion along a path in N intervals; s, ds/dt and d2s/dt2 are continuous.
+
+    Attributes:
+        x: squares of the path speed at the nodes, (N + 1,).
+        u: path accelerations at the nodes, (N + 1,); 0 at stops.
+        times: when the nodes are passed, (N + 1,), s.
+        coefficients: s = sum of coefficients[i, k] (t - times[i])^k in interval i, (N, 6).
+        iterations: how many convex problems were solved.
+        gap: the larger of the duality gap of the last one and of the last change of the duration, both over
+            the duration.
+        excess: by how much a limit is exceeded at the nodes at most, of its size.
+    """
+
+    x: Array
+    u: Array
+    times: Array
+    coefficients: Array
+    iterations: int
+    gap: float
+    excess: float
+
+    @property
+    def duration(self) -> float:
+        """In s."""
+        return float(self.times[-1])
+
+    def at(self, t: ArrayLike) -> tuple[Array, Array, Array, Array]:
+        """s, ds/dt, d2s/dt2 and d3s/dt3 at times, of the same shape each; where the last jumps, what comes
+        after.
+        """
+        when = np.asarray(t, float)
+        i = np.clip(np.searchsorted(self.times, when, side="right") - 1, 0, len(self.coefficients) - 1)
+        c, r = np.moveaxis(self.coefficients[i], -1, 0), when - self.times[i]
+        values = np.zeros((4, *when.shape))
+        for d in range(4):
+            for k in range(5, d - 1, -1):
+                values[d] = values[d] * r + perm(k, d) * c[k]
+        s, v, a, j = values
+        return s, v, a, j
+
+
+def smooth_profile(
+    s: ArrayLike,
+    ends1: ArrayLike,
+    ends2: ArrayLike,
+    ends3: ArrayLike,
+    jerk: ArrayLike,
+    path_jerk: float,
+    top: ArrayLike,
+    rows: HalfPlanes,
+    start: ArrayLike,
+    boundary: Boundary = ((0.0, 0.0), (0.0, 0.0)),
+    stops: Sequence[int] = (),
+    report: Progress | None = None,
+) -> SmoothProfile:
+    """The fastest speed profile within limits of jerk and others.
+
+    Intervals next to rest take much of the time; `rest_grid` makes them short enough.
+
+    Args:
+        s: nodes along the path, increasing, (N + 1,); at least three intervals between nodes of given speed.
+        ends1, ends2, ends3: q', q'', q''' at the left and right end of each interval, (N, 2, n).
+        jerk: limits of the joints' jerks, (n,) or (N, 2, n); inf: none.
+        path_jerk: limit of d3s/dt3; inf: none.
+        top: largest x at the nodes, (N + 1,); inf: none.
+        rows: called with x at the nodes (N + 1,) and u at the ends of the intervals (N, 2), gives
+            half-planes gu u + gx x <= h, (N, 2, R) each, that are exact there; asked in every iteration.
+        start: x of the first stage, (N + 1,).
+        boundary: x and u at the start and at the end; u None: free. At rest without a limit of jerk it is
+            free too, since acceleration may jump there.
+        stops: inner nodes at rest.
+        report: told about each iteration.
+    """
+    problem = profile_problem(s, ends1, ends2, ends3, jerk, path_jerk, top, rows, start, boundary, stops)
+    limits, lengths = problem.limits, problem.limits.lengths
+    x, u = problem.x, problem.u
+    found: InnerSolution | None = None
+    refusals: list[Array] = []
+    before = duration = np.inf
+    for iteration in range(MAX_ITERATIONS + 1):
+        shape = speed_shape(lengths, x, u)
+        jerks = np.maximum(problem.limits.jerks_within(shape, u), 1.0)
+        is_settled = abs(before - duration) <= SETTLED * duration
+        if is_settled and jerks.max(initial=1.0) > 1 + WITHIN:
+            limits = replace(limits, jerk=limits.jerk / jerks)
+        elements = speed_elements(lengths, shape, problem.nodes)
+        made = speed_rows(limits, shape, elements, x, u)
+        b = _meeting(lengths, shape.theta, x, u, elements)
+        excess = np.maximum(values_at(made, b), 0.0)
+        if (is_settled and excess.max() <= EXACT) or iteration == MAX_ITERATIONS:
+            break
+        if found is None:
+            # Rows may be far from holding; close to rest they do.
+            lowered = b / max(1.0, float(excess.max()) / FAR)
+            found = shortest(elements, made, lowered, None, ROUGH)
+        else:
+            is_near = excess.max() < NEAR
+            found = shortest(elements, made, b, found.multipliers if is_near else None, GAP)
+        refusals = _still_refused(refusals, found)
+        if len(refusals) == PATIENCE:
+            _refuse(problem, refusals[0])
+        x = np.maximum(values_at(elements.x, found.b)[::2], 0.0).T
+        u = values_at(elements.u, found.b)[::2].T
+        before, duration = duration, float(speed_shape(lengths, x, u).times.sum())
+        if report is not None:
+            report(iteration + 1, MAX_ITERATIONS, f"{duration:.6g} s")
+    if excess.max() > ALLOWED:
+        _refuse(problem, refusals[0] if refusals else excess)
+    return SmoothProfile(
+        x=np.append(x[:, 0], x[-1, 1]),
+        u=_at_nodes(u, problem),
+        times=np.append(0.0, np.cumsum(shape.times)),
+        coefficients=_coefficients(problem.s[:-1], lengths, shape.times, np.sqrt(x), u),
+        iterations=iteration,
+        gap=max(0.0 if found is None else found.gap, abs(before / duration - 1)),
+        excess=max(float(excess.max()), float(jerks.max(initial=1.0)) - 1),
+    )
+
+
+def _still_refused(refusals: list[Array], found: InnerSolution) -> list[Array]:
+    """What rows were exceeded by in the iterations since it last became clearly less, (R, N) each."""
+    if found.holds:
+        return []
+    if refusals and found.excess.max() < 0.7 * refusals[0].max():
+        return [found.excess]
+    return [*refusals, found.excess]
+
+
+def _meeting(lengths: Array, theta: Array, x: Array, u: Array, elements: SpeedElements) -> Array:
+    """b of an iterate: where the tangents of x at both ends meet; 0 where it is given."""
+    left = x[:, 0] + 2 * lengths * (1 - theta) * u[:, 0]
+    right = x[:, 1] - 2 * lengths * theta * u[:, 1]
+    b = np.maximum(0.5 * (left + right), 1e-2 * x.max(axis=1))
+    return np.where(elements.fixed, 0.0, b)
+
+
+def _at_nodes(u: Array, problem: ProfileProblem) -> Array:
+    """Accelerations (N, 2) as (N + 1,)."""
+    nodes = np.append(u[:, 0], u[-1, 1])
+    nodes[[k for k in problem.nodes if 0 < k < len(u)]] = 0.0
+    return nodes
+
+
+def _refuse(problem: ProfileProblem, excess: Array) -> None:
+    """Raise the error that says which limit cannot be held, and where."""
+    row, i = np.unravel_index(int(excess.argmax()), excess.shape)
+    place = f"between s = {problem.s[i]:.6g} and {problem.s[i + 1]:.6g}"
+    name = row_name(problem.limits, int(row))
+    raise InputError(
+        f"smooth_profile: no speed profile holds all limits; {name} would be exceeded by "
+        f"{100 * excess[row, i]:.3g} % {place}; lower the speed at the boundary or raise that limit."
+    )
+
+
+def _coefficients(s: Array, D: Array, T: Array, v: Array, u: Array) -> Array:
+    """Polynomials of degree 5 in time, (N, 6), with given speeds and accelerations (N, 2) at both ends.
+
+    T is such that the last coefficient is about 0; next to rest that of degree 4 is, too.
+    """
+    (v0, v1), (u0, u1) = v.T, u.T
+    c3 = (20 * D - (8 * v1 + 12 * v0) * T - (3 * u0 - u1) * T**2) / (2 * T**3)
+    c4 = (-30 * D + (14 * v1 + 16 * v0) * T + (3 * u0 - 2 * u1) * T**2) / (2 * T**4)
+    c5 = (12 * D - 6 * (v0 + v1) * T + (u1 - u0) * T**2) / (2 * T**5)
+    return np.stack([s, v0, u0 / 2, c3, c4, c5], axis=1)

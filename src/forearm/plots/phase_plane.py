@@ -42,15 +42,17 @@ def phase_plane_figure(timing: PathTiming) -> Any:
     axis = figure.subplots()
     top = np.where(np.isnan(plane.maximum), plane.height, np.minimum(plane.maximum, plane.height))
     axis.fill_between(plane.s, top, plane.height, color=ABOVE, linewidth=0.0, zorder=1)
-    axis.plot(plane.s, plane.maximum, color=GREY, linewidth=THIN, label="maximum-velocity curve", zorder=2)
+    if np.isfinite(plane.maximum).any():
+        label = "maximum-velocity curve"
+        axis.plot(plane.s, plane.maximum, color=GREY, linewidth=THIN, label=label, zorder=2)
     others = 0.0
     for k, (name, (s, speed)) in enumerate(plane.curves.items()):
         share, is_named = plane.shares[name], bool(name) and k < NAMED
         others += 0.0 if is_named or not name else share
-        label = f"{shown(name or 'no limit binds')}: {share:.1%}" if is_named or not name else None
+        text = f"{shown(name or 'no limit binds')}: {share:.1%}" if is_named or not name else None
         colour = COLOURS[k] if is_named else GREY if not name else BLACK
         axis.plot(s, speed, color=colour, linewidth=LINE, zorder=3)
-        axis.plot(s, speed, color=colour, linewidth=2.4 * LINE, linestyle=dash(k), label=label, zorder=3)
+        axis.plot(s, speed, color=colour, linewidth=2.4 * LINE, linestyle=dash(k), label=text, zorder=3)
     if others:
         axis.plot([], [], color=BLACK, linewidth=2.4 * LINE, label=f"other limits: {others:.1%}")
     for (s, speed), (marker, colour, text) in zip(
@@ -74,5 +76,5 @@ def phase_plane_figure(timing: PathTiming) -> Any:
     axis.set_ylabel("ds/dt, 1/s")
     legend_beside(axis)
     path = timing.problem.path.name
-    put_title(axis, f"{timing.problem.arm.name}, {path}: {timing.profile.duration:.4g} s")
+    put_title(axis, f"{timing.problem.arm.name}, {path}: {timing.motion.duration:.4g} s")
     return figure

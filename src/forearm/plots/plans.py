@@ -12,6 +12,7 @@ from forearm.plots.figure import (
     BLACK,
     BLUE,
     GREEN,
+    GREY,
     RED,
     SMALL,
     THIN,
@@ -37,6 +38,7 @@ MOST = 4000  # samples of a curve
 EVEN = 0.25  # of the longest side of the hand's box: the least length of another
 TICKS = 4  # at most on the longest side
 FAR = 1.6  # times the largest of all curves: limits beyond that are not drawn
+LIMITED = (0, (4.0, 3.0))  # dashes of limits
 ZOOM = 0.66  # so that the names of axes have room
 
 
@@ -49,6 +51,7 @@ def plan_figure(plan: Plan) -> Any:
     left, right = figure.subfigures(1, 2, width_ratios=(1.8, 1.0))
     axes = list(left.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0])
     thin = slice(None, None, max(1, len(plan.t) // MOST))
+    limited = False
     for axis, (label, block) in zip(axes, panels.items(), strict=True):
         for i, joint in enumerate(plan.arm.joints):
             steps = (
@@ -57,7 +60,9 @@ def plan_figure(plan: Plan) -> Any:
                 else "default"
             )
             axis.plot(plan.t[thin], block[thin, i], label=shown(joint.name), drawstyle=steps, **look(i))
-        _draw_limits(axis, plan, label.split("\n")[0], block[thin], thin)
+        if _draw_limits(axis, plan, label.split("\n")[0], block[thin], thin) and not limited:
+            limited = True
+            axes[0].plot([], [], color=GREY, linewidth=THIN, linestyle=LIMITED, label="limit")
         axis.set_ylabel(label)
         axis.margins(x=0.01)
     legend_of_figure(left, height, [("joints", axes[0])])
@@ -79,24 +84,21 @@ def _panels(plan: Plan) -> dict[str, Floats]:
     return panels | ({} if plan.voltage is None else {"voltage\nV": plan.voltage})
 
 
-def _draw_limits(axis: Any, plan: Plan, quantity: str, block: Floats, thin: slice) -> None:
-    """Of a time-optimal plan the limits of torques and voltages, those that are not far beyond the curves."""
-    limits = limit_curves(plan) if plan.timing is not None else {}
-    allowed = limits.get({"torque or force": "torque", "force": "torque"}.get(quantity, quantity))
-    if allowed is None or quantity in ("velocity", "acceleration"):
-        return
-    largest = float(np.abs(block).max())
-    for i in range(plan.arm.n):
-        if allowed[thin, i].min() <= FAR * largest:
-            near = np.where(allowed[thin, i] <= FAR * largest, allowed[thin, i], np.nan)
-            for sign in (1.0, -1.0):
-                axis.plot(
-                    plan.t[thin],
-                    sign * near,
-                    color=look(i)["color"],
-                    linewidth=0.7 * THIN,
-                    linestyle=(0, (4.0, 3.0)),
-                )
+def _draw_limits(axis: Any, plan: Plan, quantity: str, block: Floats, thin: slice) -> bool:
+    """Of a time-optimal plan the limits of torques and voltages, but for those far beyond all curves; whether
+    there are any.
+    """
+    name = "torque" if "force" in quantity else quantity
+    if plan.timing is None or name not in ("torque", "voltage"):
+        return False
+    allowed = limit_curves(plan)[name][thin]
+    near = np.where(allowed <= FAR * float(np.abs(block).max()), allowed, np.nan)
+    bounded = np.flatnonzero(np.isfinite(near).any(axis=0))
+    for i in bounded:
+        style = {"color": look(int(i))["color"], "linewidth": 0.7 * THIN, "linestyle": LIMITED}
+        axis.plot(plan.t[thin], near[:, i], **style)
+        axis.plot(plan.t[thin], -near[:, i], **style)
+    return bool(bounded.size)
 
 
 def _passed(plan: Plan) -> Floats:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 MOST = 3000  # intervals that are drawn
-FINEST = 2000  # of a short grid so many points are made: between nodes a speed is the root of a line
+FINEST = 2000  # of a short grid so many points are drawn, as speeds bend between its nodes
 HIGHEST = 1.7  # times the largest speed: how much of the maximum-velocity curve is shown
 
 
@@ -45,29 +45,31 @@ class PhasePlane:
 
 def phase_plane(timing: PathTiming) -> PhasePlane:
     """The curves of a timing."""
-    profile, limits = timing.profile, timing.limits
-    count, taken = profile.grid.count, np.diff(profile.times)
-    binds = {str(name): float(taken[limits == name].sum()) / profile.duration for name in set(limits)}
+    motion, limits = timing.motion, timing.limits
+    count, taken = len(limits), np.diff(motion.times)
+    binds = {str(name): float(taken[limits == name].sum()) / motion.duration for name in set(limits)}
     names = sorted(binds, key=lambda name: (name == "", -binds[name]))
-    ends = np.array([[timing.s[k], timing.speed[k]] for k in (0, -1)])
-    height = 1.08 * min(float(timing.maximum_speed.max()), HIGHEST * float(timing.speed.max()))
-    s, maximum = _ceiling(timing)
     every, parts = max(1, count // MOST), max(1, FINEST // count)
-    changes = np.flatnonzero(limits[1:] != limits[:-1]) + 1
-    bounds = np.concatenate([[0], changes, [count]])
-    drawn: dict[str, list[tuple[Array, Array]]] = {name: [] for name in names}
+    bounds = np.concatenate([[0], np.flatnonzero(limits[1:] != limits[:-1]) + 1, [count]])
+    drawn: dict[str, list[Array]] = {name: [] for name in names}
+    gap = np.full((2, 1), np.nan)
     for first, last in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
         nodes = np.unique(np.append(np.arange(first, last, every), last))
-        drawn[str(limits[first])].append(_between(timing.s[nodes], profile.x[nodes], parts))
-    gap = np.array([np.nan])
-    curves = {}
-    for name, pieces in drawn.items():
-        joined = [np.concatenate([part for piece in pieces for part in (piece[i], gap)]) for i in (0, 1)]
-        curves[name] = joined[0][:-1], joined[1][:-1]
-    stops = timing.s[profile.grid.stops]
-    inner = stops[(stops > 0.0) & (stops < timing.s[-1])]
-    shown = np.where(maximum > 1.02 * height, np.nan, maximum)
-    return PhasePlane(s, shown, height, curves, {name: binds[name] for name in names}, inner, ends)
+        drawn[str(limits[first])] += [_between(timing, motion.times[nodes], parts), gap]
+    curves = {name: np.concatenate(pieces[:-1], axis=1) for name, pieces in drawn.items()}
+    fastest = max(float(np.nanmax(speed)) for _, speed in curves.values())
+    height = 1.08 * max(min(float(timing.maximum_speed.max()), HIGHEST * fastest), fastest)
+    s, maximum = _ceiling(timing)
+    stops = timing.s[timing.profile.grid.stops]
+    return PhasePlane(
+        s,
+        np.where(maximum > 1.02 * height, np.nan, maximum),
+        height,
+        {name: (curve[0], curve[1]) for name, curve in curves.items()},
+        {name: binds[name] for name in names},
+        stops[(stops > 0.0) & (stops < timing.s[-1])],
+        _between(timing, motion.times[[0, -1]], 1).T,
+    )
 
 
 def _ceiling(timing: PathTiming) -> tuple[Array, Array]:
@@ -78,8 +80,8 @@ def _ceiling(timing: PathTiming) -> tuple[Array, Array]:
     return timing.s[free][::every], timing.maximum_speed[free][::every]
 
 
-def _between(s: Array, x: Array, parts: int) -> tuple[Array, Array]:
-    """Places and speeds at the nodes and between them, where x = (ds/dt)^2 is a line."""
+def _between(timing: PathTiming, times: Array, parts: int) -> Array:
+    """Places and speeds at times and between them, (2, m)."""
     share = np.arange(parts) / parts
-    fine_s, fine_x = (np.append((a[:-1, None] + np.diff(a)[:, None] * share).ravel(), a[-1]) for a in (s, x))
-    return fine_s, np.sqrt(np.maximum(fine_x, 0.0))
+    fine = np.append((times[:-1, None] + np.diff(times)[:, None] * share).ravel(), times[-1])
+    return np.stack(timing.motion.along(fine)[:2])

@@ -80,6 +80,8 @@ class PathTiming:
     @property
     def speed(self) -> Array:
         """ds/dt at these places, (N + 1,)."""
+        if has_jerk_limits(self.problem):
+            return self.motion.along(self.motion.times)[1]
         return np.sqrt(self.profile.x)
 
     @property
@@ -156,22 +158,12 @@ class PathTiming:
             found.append(LimitSaving(name, kind, joint, saved, saved / duration, binds))
         return tuple(sorted(found, key=lambda saving: -saving.seconds))
 
-    def _duration_within(self, limits: PathLimits) -> float:
-        """Within other limits, on the same grid."""
-        problem, grid = self.problem.with_limits(limits), self.profile.grid
-        ends = (self.boundary.start, self.boundary.end)
-        profile = fastest_profile(problem, grid, *ends, self.ceiling)
-        return (
-            smoothed(problem, profile, grid=grid)[1].duration
-            if has_jerk_limits(problem)
-            else profile.duration
-        )
-
     @property
     def summary(self) -> str:
         """What limits the motion, in a sentence."""
         if not self.savings:
-            return "No limit binds."
+            asked = "" if self.ceiling is None else ": the duration asked for is longer than the shortest"
+            return f"No limit binds{asked}."
         longest = max(self.savings, key=lambda saving: saving.binds)
         most = self.savings[0]
         said = f"{longest.limit} binds for {longest.binds / self.motion.duration:.1%} of the time"
@@ -204,6 +196,17 @@ class PathTiming:
         if path is not None:
             save_figure(figure, path)
         return figure
+
+    def _duration_within(self, limits: PathLimits) -> float:
+        """Within other limits, on the same grid."""
+        problem, grid = self.problem.with_limits(limits), self.profile.grid
+        ends = (self.boundary.start, self.boundary.end)
+        profile = fastest_profile(problem, grid, *ends, self.ceiling)
+        return (
+            smoothed(problem, profile, grid=grid)[1].duration
+            if has_jerk_limits(problem)
+            else profile.duration
+        )
 
 
 def limit_name(kind: str, joint: str) -> str:

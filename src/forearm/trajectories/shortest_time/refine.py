@@ -20,7 +20,7 @@ from forearm.trajectories.shortest_time.profile import (
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
-INSIDE = np.array([0.25, 0.5, 0.75])  # of an interval: where limits are looked at between its ends
+INSIDE = np.array([0.05, 0.25, 0.5, 0.75, 0.95])  # of an interval: where limits are looked at between its ends
 ALLOWED = 1.0 / USED - 1.0  # of what may be used of a limit: what may be used beyond that between nodes
 COARSER = 4  # than the grid asked for: the first one, which tells where intervals must be short
 SLOW = np.array(
@@ -161,7 +161,7 @@ def largest_use(problem: PathProblem, profile: Profile) -> Array:
     grid, count = profile.grid, len(INSIDE)
     x = (profile.x[:-1, None] + INSIDE * np.diff(profile.x)[:, None]).ravel()
     shares = problem.largest(grid.within(problem, INSIDE), x, np.repeat(profile.u, count)).reshape(-1, count)
-    used = np.maximum(np.maximum(shares[:, 0], shares[:, 1]), shares[:, 2])
+    used = np.maximum.reduce(list(shares.T))  # a column after the other: faster than along short rows
     for end, other in ((1, 0), (0, 1)):
         still = np.flatnonzero(profile.x[end : end + grid.count] == 0.0)
         if not still.size:

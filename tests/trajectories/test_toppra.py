@@ -14,6 +14,7 @@ import forearm as fa
 
 RECORDED = json.loads((Path(__file__).parent / "toppra.json").read_text(encoding="utf-8"))
 AGREEMENT = 1e-3  # of the duration
+FROM_LIMIT = 2e-3  # of the duration: of 1,000 intervals, and of 0.9996 of every limit
 SPARED = 4e-4  # of every limit: what is not used of it; no plan is shorter for that
 
 
@@ -32,7 +33,7 @@ def test_durations_are_those_of_toppra() -> None:
     same_grid, limit = np.array(apart).T
     assert np.abs(same_grid).max() < AGREEMENT
     assert (limit > 0.0).all(), "shorter than what toppra tends to"
-    assert (limit < AGREEMENT).all()
+    assert (limit < FROM_LIMIT).all()
     assert len(apart) == 8
     assert any(case["acceleration"] for case in RECORDED["cases"])
 

@@ -2,6 +2,8 @@
 
     .venv/bin/python tests/fuzz_trajectories.py --count 10000000 --seed 1
 
+`--jerk` asks for motions with limits of jerk instead (fuzz_jerk).
+
 Block number i of a seed is the same whenever and wherever it is made: `--seed S --block i` makes it again.
 """
 
@@ -14,7 +16,9 @@ import sys
 import time
 from dataclasses import dataclass
 
+import fuzz_jerk
 import numpy as np
+from fuzz_report import Report
 from numpy.typing import NDArray
 
 from forearm.trajectories import MotionLimits, Plans, PlanStatus, bang_bang_many
@@ -33,38 +37,6 @@ class Request:
     q1: Array
     qd1: Array
     limits: MotionLimits
-
-
-@dataclass(frozen=True)
-class Report:
-    """How many were planned and refused, what was wrong in which blocks, and the largest miss."""
-
-    seed: int
-    count: int = 0
-    planned: int = 0
-    refused: int = 0
-    worst: float = 0.0
-    seconds: float = 0.0
-    failures: tuple[str, ...] = ()
-
-    def __add__(self, other: Report) -> Report:
-        return Report(
-            self.seed,
-            self.count + other.count,
-            self.planned + other.planned,
-            self.refused + other.refused,
-            max(self.worst, other.worst),
-            self.seconds + other.seconds,
-            self.failures + other.failures,
-        )
-
-    def __str__(self) -> str:
-        said = (
-            f"trajectories: {self.count} requests, seed {self.seed}: {self.planned} planned, {self.refused} "
-            f"refused, {len(self.failures)} failures; largest miss {self.worst:.1e} of the way, "
-            f"{self.seconds:.1f} s in all"
-        )
-        return "\n  ".join((said, *self.failures[:20]))
 
 
 def make(seed: int, block: int, count: int = BLOCK) -> Request:
@@ -207,10 +179,18 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=10_000_000, help="requests")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--block", type=int, help="only this block")
+    parser.add_argument("--jerk", action="store_true", help="with limits of jerk")
+    parser.add_argument(
+        "--peers", type=int, default=0, help="with --jerk: durations in a block compared with Ruckig's"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     given = parser.parse_args()
     blocks = range(-(-given.count // BLOCK)) if given.block is None else (given.block,)
-    report = sum((fuzz(given.seed, block) for block in blocks), Report(given.seed))
+    report = Report(given.seed)
+    for block in blocks:
+        report += (
+            fuzz_jerk.fuzz(given.seed, block, peers=given.peers) if given.jerk else fuzz(given.seed, block)
+        )
     print(json.dumps(dataclasses.asdict(report), indent=1) if given.json else report)
     return int(bool(report.failures))
 

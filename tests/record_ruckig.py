@@ -1,10 +1,11 @@
-"""Record Ruckig's durations of motions without jerk limit into tests/trajectories/ruckig.json,
-which test_ruckig compares.
+"""Record Ruckig's durations of motions without jerk limit into tests/trajectories/ruckig.json, and with one
+into ruckig_jerk.json, which test_ruckig and test_jerk_limited compare.
 
 Ruckig (pip package ruckig, MIT, a wheel of 1.1 MB) is no dependency of forearm. To record anew, in an
 environment that has it: python tests/record_ruckig.py
 Its second-order profiles are chosen by an infinite jerk limit; joints are synchronised in time.
-Positions are not bounded.
+Positions are not bounded. `--compare 100000` records nothing: it plans so many requests of 1 to 7 joints with
+limits of jerk here and there, and prints by how much durations differ.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from typing import Any
 import numpy as np
 
 TARGET = Path(__file__).parent / "trajectories" / "ruckig.json"
+JERK_TARGET = TARGET.with_name("ruckig_jerk.json")
 SEED = 7
 CASES = {1: 150, 2: 150, 3: 100, 7: 100}  # joints: how many
+JERK_CASES = {1: 100, 2: 120, 3: 100, 7: 80}
 
 
 def case(rng: np.random.Generator, n: int) -> dict[str, list[float]]:
@@ -57,6 +60,28 @@ def case(rng: np.random.Generator, n: int) -> dict[str, list[float]]:
     return {name: value.tolist() for name, value in rounded.items()}
 
 
+def jerk_case(rng: np.random.Generator, n: int) -> dict[str, list[float]]:
+    """A random request with accelerations and limits of jerk. Some begin beyond their limits; all end where
+    the limits can be kept, as Ruckig demands, with a bit to spare.
+    """
+    given = {name: np.array(value) for name, value in case(rng, n).items()}
+    velocity, acceleration = given["velocity"], given["acceleration"]
+    jerk = np.round(acceleration * 10.0 ** rng.uniform(-0.5, 1.2, n), 4)
+    starts, ends = rng.uniform(-1.0, 1.0, (2, n)) * acceleration
+    kind = rng.integers(4)
+    starts, ends = (x * (kind > 1) for x in (starts, ends))
+    if kind % 2:
+        given["q1"] = np.round(given["q0"] + 0.3 * (given["q1"] - given["q0"]), 4)
+    room = np.sqrt(1.9 * jerk * np.maximum(velocity - np.abs(given["qd1"]), 0.0))
+    if rng.random() < 0.1:
+        given["qd0"], starts = 1.5 * given["qd0"], 1.5 * starts
+    else:
+        least = np.sqrt(1.9 * jerk * np.maximum(velocity - np.abs(given["qd0"]), 0.0))
+        starts = np.clip(starts, -least, least)
+    given |= {"qdd0": np.round(starts, 4), "qdd1": np.round(np.clip(ends, -room, room), 4), "jerk": jerk}
+    return {name: value.tolist() for name, value in given.items()}
+
+
 def duration(ruckig: Any, given: dict[str, list[float]]) -> float:
     """Ruckig's duration of a request."""
     n = len(given["q0"])
@@ -64,28 +89,53 @@ def duration(ruckig: Any, given: dict[str, list[float]]) -> float:
     request.current_position, request.current_velocity = given["q0"], given["qd0"]
     request.target_position, request.target_velocity = given["q1"], given["qd1"]
     request.max_velocity, request.max_acceleration = given["velocity"], given["acceleration"]
-    request.max_jerk = [math.inf] * n
+    request.max_jerk = given.get("jerk", [math.inf] * n)
+    if "jerk" in given:
+        request.current_acceleration, request.target_acceleration = given["qdd0"], given["qdd1"]
     trajectory = ruckig.Trajectory(n)
     result = ruckig.Ruckig(n).calculate(request, trajectory)
     assert result == ruckig.Result.Working, (result, given)
     return float(trajectory.duration)
 
 
-def main() -> None:
-    """Write the file."""
-    ruckig = import_module("ruckig")
+def compare(ruckig: Any, count: int) -> None:
+    """Plan requests with limits of jerk here and there."""
+    from forearm.trajectories import MotionLimits, jerk_limited
+
     rng = np.random.default_rng(SEED)
-    asked = [case(rng, n) for n, count in CASES.items() for _ in range(count)]
+    differences = []
+    for k in range(count):
+        given = jerk_case(rng, k % 7 + 1)
+        limits = MotionLimits(given["acceleration"], given["velocity"], jerk=given["jerk"])
+        start, end = ([given[name + k] for name in ("q", "qd", "qdd")] for k in "01")
+        motion = jerk_limited(start[0], start[1], start[2], end[0], end[1], end[2], limits)
+        differences.append(motion.duration - duration(ruckig, given))
+    largest, smallest = max(differences), min(differences)
+    print(f"{count} requests: longer than Ruckig by {largest:.1e} s at most, shorter by {-smallest:.1e} s")
+
+
+def record(ruckig: Any, asked: list[dict[str, list[float]]], target: Path) -> None:
+    """Write a file."""
     cases: list[dict[str, Any]] = [{**given, "duration": duration(ruckig, given)} for given in asked]
     recorded = {
         "source": f"Ruckig {version('ruckig')} (pip package ruckig), recorded by tests/record_ruckig.py",
         "cases": cases,
     }
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else TARGET
     target.write_text(
         json.dumps(recorded, separators=(",", ":")).replace('{"q0"', '\n{"q0"') + "\n", encoding="utf-8"
     )
     print(f"{target.name}: {target.stat().st_size // 1000} KB, {len(cases)} cases")
+
+
+def main() -> None:
+    """Write both files, or compare."""
+    ruckig = import_module("ruckig")
+    if sys.argv[1:2] == ["--compare"]:
+        compare(ruckig, int(sys.argv[2]))
+        return
+    for make, cases, target in ((case, CASES, TARGET), (jerk_case, JERK_CASES, JERK_TARGET)):
+        rng = np.random.default_rng(SEED)
+        record(ruckig, [make(rng, n) for n, count in cases.items() for _ in range(count)], target)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "forearm"
 # The order of docs/architecture.md: a room imports from itself and from those before it.
 ROOMS = (
-    "errors", "portable", "spatial", "values", "tables", "palette", "pages", "progress", "symbols",
+    "errors", "portable", "spatial", "values", "tables", "palette", "pages", "svg", "progress", "symbols",
     "reading", "logs", "arm", "model", "drives", "kinematics", "dynamics", "reduction", "checking",
     "parts", "files", "counting", "codegen", "kernels", "frameworks", "trajectories", "simulation",
     "interpreter", "schedules", "control", "reproduce", "plots", "benchmarks", "cli",
@@ -33,6 +33,7 @@ DEFERRED_EXCEPTIONS = {
     ("kinematics.numerical", "kernels.numeric_ik"),
     ("kinematics.nearby", "kernels.numeric_ik"),
     ("trajectories.planning", "plots.plans"),
+    ("trajectories.shortest_time.timing", "plots.phase_plane"),
     ("control.logs_against_model", "plots.logs"),
     ("control.comparison", "plots.control"),
     ("kinematics.closed_form.evaluated", "kernels.kernel"),

@@ -18,13 +18,14 @@ import pytest
 import forearm as fa
 from forearm.benchmarks.timing import BenchmarkRow
 from forearm.cli.demo_report.counted import KNOWN, count_tables
-from forearm.cli.demo_report.curves import HEIGHT, LEFT, RIGHT, WIDTH, Scale, round_step, torque_curves
+from forearm.cli.demo_report.curves import HEIGHT, LEFT, RIGHT, WIDTH, torque_curves
 from forearm.cli.demo_report.motion import Followed, Torques, follow, planned, torques
 from forearm.cli.demo_report.page import DemoReport, report_page, table, write_report
 from forearm.cli.demo_report.speed import micro, speed_rows, times
 from forearm.cli.demo_report.still import POSTURES, still_picture
 from forearm.cli.main import main
 from forearm.codegen import generate
+from forearm.svg import Scale, round_step
 from forearm.trajectories import Plan
 
 AGREE = 1e-12  # two ways to the same torques, of the largest: rounding alone

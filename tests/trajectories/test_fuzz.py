@@ -7,7 +7,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from fuzz_trajectories import Report, Request, check, fuzz, make, wrongly_refused
+from fuzz_report import Report
+from fuzz_trajectories import Request, check, fuzz, make, wrongly_refused
 
 from forearm.trajectories import MotionLimits, PlanStatus, bang_bang_many
 

@@ -1,5 +1,5 @@
-"""Plans from state to state, seven joints without jerk limit: one at a time and many, beside Ruckig; and
-plans of arms through points, accelerations chosen.
+"""Plans from state to state, seven joints without and with limits of jerk: one at a time and many, beside
+Ruckig; and plans of arms through points, accelerations chosen.
 """
 
 from __future__ import annotations
@@ -16,12 +16,21 @@ from forearm.benchmarks.peers import problem
 from forearm.benchmarks.timing import BenchmarkRow, Work, beside
 from forearm.files.load import load
 from forearm.kinematics.limits import limits_of
-from forearm.trajectories import MotionLimits, bang_bang, bang_bang_many, plan
+from forearm.trajectories import (
+    MotionLimits,
+    bang_bang,
+    bang_bang_many,
+    jerk_limited,
+    jerk_limited_many,
+    plan,
+)
 
 ARMS = ("panda", "puma560")
 JOINTS, FEW, MANY = 7, 1000, 100_000
 ONE_UNDER, EACH_UNDER = 20e-6, 0.3e-6  # s a plan, one at a time and of many
+ONE_JERK_UNDER, EACH_JERK_UNDER = 15e-6, 2e-6  # the same with limits of jerk
 VELOCITY, ACCELERATION = np.linspace(1.0, 2.5, JOINTS), np.linspace(2.0, 8.0, JOINTS)
+JERK = 10.0 * ACCELERATION
 
 Floats = NDArray[np.float64]
 
@@ -31,13 +40,23 @@ def rows(peers: bool) -> Iterator[BenchmarkRow]:
     rng = np.random.default_rng(4)
     q0, q1 = rng.uniform(-2.5, 2.5, (2, MANY, JOINTS))
     qd0, qd1 = rng.uniform(-1.0, 1.0, (2, MANY, JOINTS)) * VELOCITY
-    states = (q0, qd0, q1, qd1)
+    states: tuple[Any, ...] = (q0, qd0, q1, qd1)
     few = tuple(x[:FEW] for x in states)
     one, each = (
         ([Ruckig(x).work() for x in (few, states)]) if peers and problem("Ruckig") is None else (None, None)
     )
     yield beside("a plan, one at a time", ours(few, False), one, 5, group="plans", bar=ONE_UNDER)
     yield beside("a plan, 100,000 at once", ours(states, True), each, 3, group="plans", bar=EACH_UNDER)
+    qdd0, qdd1 = rng.uniform(-0.5, 0.5, (2, MANY, JOINTS)) * ACCELERATION
+    # all can keep their limits: at 0.8 of the largest velocity half of the acceleration can be brought to 0
+    states = (q0, 0.8 * qd0, qdd0, q1, 0.8 * qd1, qdd1)
+    few = tuple(x[:FEW] for x in states)
+    one, each = (
+        ([Ruckig(x).work() for x in (few, states)]) if peers and problem("Ruckig") is None else (None, None)
+    )
+    name = "a plan with limits of jerk"
+    yield beside(f"{name}, one at a time", ours(few, False), one, 5, group="plans", bar=ONE_JERK_UNDER)
+    yield beside(f"{name}, 100,000 at once", ours(states, True), each, 3, group="plans", bar=EACH_JERK_UNDER)
     for name in ARMS:
         for count in (2, 3):
             yield beside(f"fa.plan, {name}, {count} points", through_points(name, count), group="plans")
@@ -52,16 +71,21 @@ def through_points(name: str, count: int) -> Work:
 
 
 def ours(states: tuple[Floats, ...], together: bool) -> Work:
-    """All plans, by one call or one after the other; the answers are their durations."""
-    limits, kept = MotionLimits(ACCELERATION, VELOCITY), {"durations": np.zeros(len(states[0]))}
-    q0, qd0, q1, qd1 = states
+    """All plans, by one call or one after the other; the answers are their durations. Of six states the third
+    and the last are accelerations, and jerk is bounded.
+    """
+    with_jerk = len(states) == 6
+    limits = MotionLimits(ACCELERATION, VELOCITY, jerk=JERK if with_jerk else np.inf)
+    single: Any = jerk_limited if with_jerk else bang_bang
+    many: Any = jerk_limited_many if with_jerk else bang_bang_many
+    kept = {"durations": np.zeros(len(states[0]))}
 
     def run() -> None:
         if together:
-            kept["durations"] = bang_bang_many(q0, qd0, q1, qd1, limits).duration
+            kept["durations"] = many(*states, limits).duration
         else:
-            each = zip(q0, qd0, q1, qd1, strict=True)
-            kept["durations"] = np.array([bang_bang(a, b, c, d, limits).duration for a, b, c, d in each])
+            each = zip(*states, strict=True)
+            kept["durations"] = np.array([single(*ends, limits).duration for ends in each])
 
     return Work("ours", run, len(states[0]), lambda: kept["durations"])
 
@@ -74,12 +98,15 @@ class Ruckig:
     def __init__(self, states: tuple[Floats, ...]) -> None:
         ruckig: Any = import_module("ruckig")
         self.inputs = []
-        for q0, qd0, q1, qd1 in zip(*states, strict=True):
+        order = len(states) // 2
+        jerk = JERK.tolist() if order == 3 else [math.inf] * JOINTS
+        for row in zip(*states, strict=True):
             request = ruckig.InputParameter(JOINTS)
-            request.current_position, request.current_velocity = q0.tolist(), qd0.tolist()
-            request.target_position, request.target_velocity = q1.tolist(), qd1.tolist()
+            for end, ends in (("current", row[:order]), ("target", row[order:])):
+                for name, x in zip(("position", "velocity", "acceleration"), ends, strict=False):
+                    setattr(request, f"{end}_{name}", x.tolist())
             request.max_velocity, request.max_acceleration = VELOCITY.tolist(), ACCELERATION.tolist()
-            request.max_jerk = [math.inf] * JOINTS
+            request.max_jerk = jerk
             self.inputs.append(request)
         self.planner, self.trajectory = ruckig.Ruckig(JOINTS), ruckig.Trajectory(JOINTS)
         self.durations = np.zeros(len(self.inputs))

@@ -22,8 +22,8 @@ class BenchmarkRow:
     and a peer's median in the same run.
 
     `at_least` is what the ratio peer / ours should reach; `agreement` the largest difference of the two
-    answers over the largest value, which may be `tolerance`; `operations` those of one state without sines and cosines; `peak_share`
-    their share of the machine's peak.
+    answers over the largest value, which may be `tolerance`; `operations` those of one state without sines
+    and cosines; `peak_share` their share of the machine's peak.
     """
 
     name: str

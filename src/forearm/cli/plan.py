@@ -4,38 +4,50 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import math
-import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.cli.command import Command, add_arm, add_json, complain, group, names_of, show_json
 from forearm.cli.loading import load
 from forearm.cli.loop_options import add_dac, read_dac
 from forearm.cli.numbers import POSITIVE, Whole
-from forearm.cli.outputs import add_plot, check_output, check_picture, tell_written
-from forearm.cli.poses import add_form, read_form, read_pose
+from forearm.cli.outputs import add_plot, check_output, check_page, check_picture, tell_written
+from forearm.cli.plan_goals import (
+    USUAL_SPEED,
+    check_ways,
+    goals_named,
+    joint_limit,
+    line_of,
+    refuse,
+    refuse_zeros,
+    request_of_goals,
+    start_of,
+)
+from forearm.cli.plan_time_optimal import add_time_optimal, check_options, fastest_plan, timing_document
+from forearm.cli.poses import add_form
 from forearm.cli.progress import ProgressBar
-from forearm.cli.states import add_state, read_numbers, read_state
+from forearm.cli.states import add_state
 from forearm.cli.terminal import show
+from forearm.drives.motor import DAC
 from forearm.errors import InputError
 from forearm.logs.table import ENDINGS
-from forearm.spatial import Floats
+from forearm.trajectories.jerk_limited.motion import JerkMotion
 from forearm.trajectories.line_speed import PROFILES
-from forearm.trajectories.lines import HandLine, hand_line
-from forearm.trajectories.planning import Plan, plan
-from forearm.trajectories.requests import Request, Waypoint
+from forearm.trajectories.lines import HandLine
+from forearm.trajectories.planning import TABLES, Plan, plan
+from forearm.trajectories.requestfile import read_request
+from forearm.trajectories.shortest_time.requested import requested_plan
 from forearm.trajectories.switching import Switching
 
-USUAL_SPEED = 0.1  # m/s
 OF_LINES = ("hand_speed", "hand_acceleration", "profile", "free_attitude")
-OF_POINTS = ("acceleration", "velocity")
-GOAL = re.compile(r"through, segment (\d+), joint (\d+): |request '[^']*', waypoint\[(\d+)\]: ")
+OF_POINTS = ("acceleration", "velocity", "jerk")
+BOTH = (
+    "--phase: goes with --joint, the number of the joint that is drawn; give both or none. A --time-optimal "
+    "plan needs none."
+)
+OVER_PATH = "--joint: a time-optimal plan is drawn over its path, all joints in one; leave it out."
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +56,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "request",
         nargs="?",
         metavar="REQUEST",
-        help="waypoints and limits (.toml), or a saved motion (.json)",
+        help="waypoints and limits (.toml), or a saved motion (.json) or log",
     )
     add_state(parser, "q", "where the motion starts, without a request file, rad (m) (default: zero)")
     parser.add_argument(
@@ -80,6 +92,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="A,B,...",
         help=f"largest velocities, rad/s (m/s), degrees/s with --degrees; {each} (default: the arm's)",
     )
+    points.add_argument(
+        "--jerk",
+        metavar="A,B,...",
+        help=(
+            f"largest jerks, rad/s^3 (m/s^3), degrees/s^3 with --degrees; {each} "
+            "(default: none, accelerations jump)"
+        ),
+    )
     line = group(parser, "along a straight line of the hand")
     line.add_argument(
         "--line-to", action="append", metavar="X,Y,Z", help="to this point, m; may be repeated, in order"
@@ -88,13 +108,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--hand-speed",
         type=POSITIVE,
         metavar="V",
-        help=f"along the line, m/s, above 0 (default: {USUAL_SPEED})",
+        help=f"along the line, m/s, above 0 (default: {USUAL_SPEED}); with --time-optimal a limit",
     )
     line.add_argument(
         "--hand-acceleration",
         type=POSITIVE,
         metavar="A",
-        help="along the line, m/s^2, above 0: the speed is a trapezoid",
+        help="along the line, m/s^2, above 0: the speed is a trapezoid; with --time-optimal a limit",
     )
     line.add_argument(
         "--profile",
@@ -107,6 +127,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="along the line the hand may turn: for arms of few joints",
     )
+    add_time_optimal(parser)
     add_dac(parser, period=False)
     files = group(parser, "files")
     files.add_argument(
@@ -116,25 +137,15 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the samples: .csv or .parquet; or the motion, to be loaded again: .json",
     )
     add_plot(files, "the motion and the hand's path")
-    add_plot(files, "a joint in the plane of position and velocity; needs --joint", "--phase")
+    add_plot(
+        files,
+        "a joint in the plane of position and velocity, needs --joint; of a time-optimal plan its path's",
+        "--phase",
+    )
+    files.add_argument("--html", metavar="FILE", help="write a page about it for a browser: .html")
     files.add_argument(
         "--joint", type=Whole(1), metavar="N", help="the joint of --phase, by its number from 1 on"
     )
-
-
-@contextmanager
-def _goals_named(given: argparse.Namespace, arm: Arm) -> Iterator[None]:
-    """Errors about a goal name its option and the joint, instead of the segment that leads to it."""
-    try:
-        yield
-    except InputError as error:
-        found = GOAL.match(str(error))
-        if found is None or given.goals is None:
-            raise
-        segment, joint, waypoint = (int(number or 0) for number in found.groups())
-        option, _ = given.goals[(segment or waypoint - 1) - 1]
-        where = f"--{option}, {arm.joints[joint - 1].name}" if joint else f"--{option}"
-        raise InputError(f"{where}: {str(error)[found.end() :]}") from error
 
 
 def _goal(kind: str, text: str) -> tuple[str, str]:
@@ -142,17 +153,11 @@ def _goal(kind: str, text: str) -> tuple[str, str]:
 
 
 def _run(given: argparse.Namespace) -> int:
-    check_output("--output", given.output, (*ENDINGS, ".json"))
-    check_picture("--plot", given.plot)
-    check_picture("--phase", given.phase)
+    _check(given)
     arm = load(given.arm, hand=given.hand)
-    if (given.phase is None) != (given.joint is None):
-        raise InputError(
-            "--phase: goes with --joint, the number of the joint that is drawn; give both or none."
-        )
-    wanted, dac = _wanted(given, arm), read_dac(given, arm)
-    with ProgressBar(f"planning for {arm.name}"), _goals_named(given, arm):
-        made = plan(arm, wanted, **_limits(given, arm), dac=dac, step=given.step)
+    dac = read_dac(given, arm)
+    with ProgressBar(f"planning for {arm.name}") as bar, goals_named(given, arm):
+        made = _planned(given, arm, dac, bar)
     if isinstance(made.motion, HandLine) and not made.motion.feasible:
         return _infeasible(made, made.motion, given.json)
     with ProgressBar("writing files"):
@@ -162,7 +167,9 @@ def _run(given: argparse.Namespace) -> int:
             made.save(given.output)
         if given.plot:
             made.plot(given.plot)
-    written = {"output": given.output, "plot": given.plot, "phase": given.phase}
+        if given.html:
+            made.to_html(given.html)
+    written = {"output": given.output, "plot": given.plot, "phase": given.phase, "html": given.html}
     if given.json:
         show_json(_document(made) | written)
         return 0
@@ -184,13 +191,23 @@ def _infeasible(made: Plan, line: HandLine, as_json: bool) -> int:
     return 1
 
 
-def _draw_phase(made: Plan, path: str, joint: int) -> None:
+def _draw_phase(made: Plan, path: str, joint: int | None) -> None:
     from forearm.plots.figure import save_figure
     from forearm.plots.trajectories import phase_figure
     from forearm.trajectories.limits import arm_limits
 
+    if made.timing is not None:
+        if joint is not None:
+            raise InputError(OVER_PATH)
+        made.timing.plot(path)
+        return
+    if joint is None:
+        raise InputError(BOTH)
     if not isinstance(made.motion, Switching):
-        raise InputError("--phase: a line of the hand has no constant accelerations to draw; take --plot.")
+        raise InputError(
+            "--phase: only plans through points have constant accelerations to draw; take --plot, or "
+            "--time-optimal."
+        )
     if not 1 <= joint <= made.arm.n:
         raise InputError(f"--joint: expected a number from 1 to {made.arm.n}, got {joint}.")
     limits = arm_limits(made.arm, 1.0) if made.limits is None else made.limits
@@ -198,95 +215,58 @@ def _draw_phase(made: Plan, path: str, joint: int) -> None:
     save_figure(phase_figure([made.motion], limits, joint - 1, unit=unit), path)
 
 
-def _wanted(given: argparse.Namespace, arm: Arm) -> Any:
-    """What was asked for: a file, postures and poses, or a line."""
-    goals = " and ".join(f"--{kind}" for kind in dict.fromkeys(kind for kind, _ in given.goals or ()))
-    ways = [
-        name
-        for name, value in (("REQUEST", given.request), (goals, goals), ("--line-to", given.line_to))
-        if value
-    ]
-    if len(ways) != 1:
-        got = " and ".join(ways) or "none of them"
-        raise InputError(f"plan: give a request file, or --to (or --pose), or --line-to; got {got}.")
+def _planned(given: argparse.Namespace, arm: Arm, dac: DAC | None, bar: ProgressBar) -> Plan:
+    """The plan that was asked for: by a file, by postures and poses, or by a line."""
+    if _is_request(given):
+        request = read_request(given.request).changed(None, None, dac)
+        if given.time_optimal or request.time_optimal is not None:
+            return requested_plan(arm, request, given.step, bar)
+        return plan(arm, request, step=given.step)
+    if given.request and not given.time_optimal:
+        return plan(arm, given.request, dac=dac, step=given.step)
+    start = start_of(given, arm)
+    if given.time_optimal:
+        return fastest_plan(given, arm, start, dac, bar)
+    wanted = line_of(given, arm, start) if given.line_to else request_of_goals(given, arm, start)
+    if given.q is None:
+        refuse_zeros(arm)
+    limits = {name: getattr(given, name) for name in OF_POINTS if getattr(given, name)}
+    read = {name: joint_limit(arm, text, name, given.degrees) for name, text in limits.items()}
+    return plan(arm, wanted, **read, dac=dac, step=given.step)
+
+
+def _is_request(given: argparse.Namespace) -> bool:
+    return given.request is not None and Path(given.request).suffix.lower() not in (*TABLES, ".json")
+
+
+def _check(given: argparse.Namespace) -> None:
+    """Refuse before the work what could not be done, or would do nothing."""
+    check_output("--output", given.output, (*ENDINGS, ".json"))
+    check_picture("--plot", given.plot)
+    check_picture("--phase", given.phase)
+    check_page("--html", given.html)
+    check_ways(given)
+    check_options(given, _is_request(given))
+    if given.joint is not None and (given.phase is None or given.time_optimal):
+        raise InputError(BOTH if given.phase is None else OVER_PATH)
+    if given.time_optimal:
+        return
+    if given.phase is not None and given.joint is None and not _is_request(given):
+        raise InputError(BOTH)
     if given.request:
-        _refuse(
+        refuse(
             given,
             ("q", "degrees", "form", *OF_POINTS, *OF_LINES),
             "a request or motion file says that itself; write it there.",
         )
-        return given.request
-    start = np.zeros(arm.n) if given.q is None else read_state(arm, given.q, "q", given.degrees)
-    if given.line_to:
-        _refuse(
+    elif given.line_to:
+        refuse(
             given,
             (*OF_POINTS, "form"),
             "it belongs to --to; a line takes --hand-speed and --hand-acceleration.",
         )
     else:
-        _refuse(given, OF_LINES, "it belongs to --line-to, a straight line of the hand; leave it out.")
-    wanted = _line(given, arm, start) if given.line_to else _points(given, arm, start)
-    if given.q is None:
-        _refuse_zeros(arm)
-    return wanted
-
-
-def _refuse_zeros(arm: Arm) -> None:
-    """A motion begins at 0 unless --q says where; some joints cannot stand there."""
-    for joint in arm.joints:
-        low, high = joint.limits
-        if not low <= 0.0 <= high:
-            unit = "rad" if joint.kind == "revolute" else "m"
-            raise InputError(
-                f"--q: without it a motion begins with every joint at 0, and {joint.name} goes from "
-                f"{low:.4g} to {high:.4g} {unit}; say where it begins."
-            )
-
-
-def _refuse(given: argparse.Namespace, names: tuple[str, ...], why: str) -> None:
-    """An option that would do nothing is a mistake."""
-    for name in names:
-        if getattr(given, name) not in (None, False):
-            raise InputError(f"--{name.replace('_', '-')}: {why}")
-
-
-def _line(given: argparse.Namespace, arm: Arm, start: Floats) -> HandLine:
-    to = np.array([read_numbers(text, "line-to", 3, "a point has") for text in given.line_to])
-    if given.profile == "constant" and given.hand_acceleration is not None:
-        raise InputError(
-            "--hand-acceleration: a constant speed has none; leave it out, or take another --profile."
-        )
-    profile = given.profile or ("quintic" if given.hand_acceleration is None else "trapezoidal")
-    speed = USUAL_SPEED if given.hand_speed is None else given.hand_speed
-    attitude = "free" if given.free_attitude else "constant"
-    return hand_line(arm, start, to, speed, given.hand_acceleration, profile, attitude)
-
-
-def _points(given: argparse.Namespace, arm: Arm, start: Floats) -> Request:
-    form = read_form(given.form)
-    if given.form is not None and all(kind == "to" for kind, _ in given.goals):
-        raise InputError("--form: it belongs to --pose; postures of --to are joint coordinates.")
-    points = [Waypoint(q=start)]
-    for kind, text in given.goals:
-        if kind == "to":
-            points.append(Waypoint(q=read_state(arm, text, "to", given.degrees)))
-        else:
-            points.append(Waypoint(pose=read_pose(text, form, given.degrees)))
-    return Request(tuple(points), name="plan")
-
-
-def _limits(given: argparse.Namespace, arm: Arm) -> dict[str, Any]:
-    """The largest accelerations and velocities, where they are given."""
-    named = {name: getattr(given, name) for name in OF_POINTS}
-    return {name: _limit(arm, text, name, given.degrees) for name, text in named.items() if text}
-
-
-def _limit(arm: Arm, text: str, name: str, degrees: bool) -> Floats:
-    """One number for all joints, or one per joint, SI."""
-    values = read_numbers(text, name, 1 if "," not in text else arm.n, f"{arm.name} needs")
-    unit = np.array([math.pi / 180.0 if degrees and j.kind == "revolute" else 1.0 for j in arm.joints])
-    limits: Floats = values * unit
-    return limits
+        refuse(given, OF_LINES, "it belongs to --line-to, a straight line of the hand; leave it out.")
 
 
 def _document(made: Plan) -> dict[str, Any]:
@@ -311,12 +291,16 @@ def _document(made: Plan) -> dict[str, Any]:
             "times": made.motion.times,
             "deviation": float(made.deviation or 0.0),
         }
-    return document
+    if isinstance(made.motion, JerkMotion):
+        document |= {"points": made.motion.points, "times": made.motion.times}
+    return document | timing_document(made)
 
 
 COMMAND = Command(
     "forearm plan panda --to 0.5,0.2,0.3,-1.5,0.2,1.8,0.2 --q 0,-0.5,0,-2,0,1.5,0.7\n"
-    "forearm plan puma560 --q 0,0.8,-1.6,0,0.5,0 --line-to 0.7,-0.1,1.1 -o motion.csv --plot motion.png",
+    "forearm plan puma560 --q 0,0.8,-1.6,0,0.5,0 --line-to 0.7,-0.1,1.1 -o motion.csv --plot motion.png\n"
+    "forearm plan panda --time-optimal --q 0,-0.5,0,-2,0,1.5,0.7 --to 0.5,0.2,0.3,-1.5,0.2,1.8,0.2 "
+    "--html fast.html",
     _add_arguments,
     _run,
 )

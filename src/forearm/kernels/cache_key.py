@@ -106,5 +106,6 @@ MAKERS = (
     "reduction",
     "symbols",
     "trajectories",
+    "trajectories/jerk_limited",
     "trajectories/shortest_time",
 )

@@ -22,8 +22,8 @@ from forearm.reading.textfile import write_bytes
 from forearm.values import check_ending
 
 __all__ = [
-    "BLACK", "BLUE", "COLOURS", "DASHES", "FILLS", "FORMATS", "GREEN", "GREY", "LETTER", "ORANGE", "PURPLE",
-    "RED", "SKY", "SMALL", "THIN", "WIDE", "WIDTH", "YELLOW", "dash", "drawn", "figure_bytes",
+    "BLACK", "BLUE", "COLOURS", "DASHES", "FILLS", "FORMATS", "GREEN", "GREY", "LETTER", "LINE", "ORANGE",
+    "PURPLE", "RED", "SKY", "SMALL", "THIN", "WIDE", "WIDTH", "YELLOW", "dash", "drawn", "figure_bytes",
     "legend_beside", "legend_of_figure", "look", "new_figure", "of_joints", "put_heading", "put_title",
     "save_figure", "shown",
 ]  # fmt: skip

@@ -12,8 +12,10 @@ from forearm.plots.figure import (
     BLACK,
     BLUE,
     GREEN,
+    GREY,
     RED,
     SMALL,
+    THIN,
     WIDE,
     drawn,
     legend_of_figure,
@@ -25,7 +27,9 @@ from forearm.plots.figure import (
     shown,
 )
 from forearm.spatial import Floats
+from forearm.trajectories.limit_curves import limit_curves
 from forearm.trajectories.planning import Plan
+from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.switching import Switching
 
 __all__ = ["plan_figure", "save_figure"]
@@ -33,6 +37,8 @@ __all__ = ["plan_figure", "save_figure"]
 MOST = 4000  # samples of a curve
 EVEN = 0.25  # of the longest side of the hand's box: the least length of another
 TICKS = 4  # at most on the longest side
+FAR = 1.6  # times the largest of all curves: limits beyond that are not drawn
+LIMITED = (0, (4.0, 3.0))  # dashes of limits
 ZOOM = 0.66  # so that the names of axes have room
 
 
@@ -45,6 +51,7 @@ def plan_figure(plan: Plan) -> Any:
     left, right = figure.subfigures(1, 2, width_ratios=(1.8, 1.0))
     axes = list(left.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0])
     thin = slice(None, None, max(1, len(plan.t) // MOST))
+    limited = False
     for axis, (label, block) in zip(axes, panels.items(), strict=True):
         for i, joint in enumerate(plan.arm.joints):
             steps = (
@@ -53,6 +60,9 @@ def plan_figure(plan: Plan) -> Any:
                 else "default"
             )
             axis.plot(plan.t[thin], block[thin, i], label=shown(joint.name), drawstyle=steps, **look(i))
+        if _draw_limits(axis, plan, label.split("\n")[0], block[thin], thin) and not limited:
+            limited = True
+            axes[0].plot([], [], color=GREY, linewidth=THIN, linestyle=LIMITED, label="limit")
         axis.set_ylabel(label)
         axis.margins(x=0.01)
     legend_of_figure(left, height, [("joints", axes[0])])
@@ -74,6 +84,32 @@ def _panels(plan: Plan) -> dict[str, Floats]:
     return panels | ({} if plan.voltage is None else {"voltage\nV": plan.voltage})
 
 
+def _draw_limits(axis: Any, plan: Plan, quantity: str, block: Floats, thin: slice) -> bool:
+    """Of a time-optimal plan the limits of torques and voltages, but for those far beyond all curves; whether
+    there are any.
+    """
+    name = "torque" if "force" in quantity else quantity
+    if plan.timing is None or name not in ("torque", "voltage"):
+        return False
+    allowed = limit_curves(plan)[name][thin]
+    near = np.where(allowed <= FAR * float(np.abs(block).max()), allowed, np.nan)
+    bounded = np.flatnonzero(np.isfinite(near).any(axis=0))
+    for i in bounded:
+        style = {"color": look(int(i))["color"], "linewidth": 0.7 * THIN, "linestyle": LIMITED}
+        axis.plot(plan.t[thin], near[:, i], **style)
+        axis.plot(plan.t[thin], -near[:, i], **style)
+    return bool(bounded.size)
+
+
+def _passed(plan: Plan) -> Floats:
+    """When the points are passed that are marked; of a path its ends and its stops."""
+    times = plan.motion.times
+    if not isinstance(plan.motion, PathMotion):
+        return times
+    knots, corners = plan.motion.knots, np.asarray(plan.motion.path.corners)
+    return np.concatenate([times[:1], times[np.searchsorted(knots, corners)], times[-1:]])
+
+
 def _draw_hand(figure: Any, plan: Plan, thin: slice) -> None:
     """The hand's origin over the whole motion, its points marked; a box with equal scales."""
     from matplotlib.ticker import MaxNLocator
@@ -81,7 +117,7 @@ def _draw_hand(figure: Any, plan: Plan, thin: slice) -> None:
     axis = figure.add_subplot(projection="3d")
     path = forward(plan.arm, plan.q[thin])[:, :3, 3]
     axis.plot(*path.T, color=BLUE)
-    passed = forward(plan.arm, plan.motion.at(plan.motion.times)[0])[:, :3, 3]
+    passed = forward(plan.arm, plan.motion.at(_passed(plan))[0])[:, :3, 3]
     axis.plot(*passed.T, "o", color=BLACK, markersize=4)
     axis.plot(*passed[:1].T, "o", color=GREEN, markersize=8, label="start")
     axis.plot(*passed[-1:].T, "s", color=RED, markersize=7, label="end")

@@ -10,11 +10,15 @@ from forearm.errors import current_name
 from forearm.logs.motion import MotionLog
 from forearm.trajectories.bangbang import Plans, bang_bang, bang_bang_many
 from forearm.trajectories.drive_limits import LimitUse
+from forearm.trajectories.jerk_limited.motion import JerkMotion
+from forearm.trajectories.jerk_limited.planner import jerk_limited
+from forearm.trajectories.jerk_limited.plans import JerkPlans, jerk_limited_many
 from forearm.trajectories.limits import MotionLimits, arm_limits
 from forearm.trajectories.line_checks import Problem
 from forearm.trajectories.line_file import load_motion
 from forearm.trajectories.lines import HandLine, hand_line
 from forearm.trajectories.path_arguments import as_path
+from forearm.trajectories.path_options import PathOptions
 from forearm.trajectories.paths import (
     JointPath,
     PathDeviation,
@@ -44,6 +48,8 @@ from forearm.trajectories.waypoints import through
 __all__ = [
     "Deviation",
     "HandLine",
+    "JerkMotion",
+    "JerkPlans",
     "JointPath",
     "LimitSaving",
     "LimitUse",
@@ -51,6 +57,7 @@ __all__ = [
     "MotionLog",
     "PathDeviation",
     "PathMotion",
+    "PathOptions",
     "PathTiming",
     "Plan",
     "PlanStatus",
@@ -71,6 +78,8 @@ __all__ = [
     "hand_circle",
     "hand_line",
     "hand_lines",
+    "jerk_limited",
+    "jerk_limited_many",
     "load_motion",
     "load_path",
     "load_switching",

@@ -14,6 +14,8 @@ from forearm.arm.arm import Arm
 from forearm.drives.joint import drives_of
 from forearm.kernels.kernel import Kernel
 from forearm.trajectories.drive_limits import DriveLimits, LimitUse
+from forearm.trajectories.jerk_limited.motion import JerkMotion
+from forearm.trajectories.sampling import SampledMotion
 from forearm.trajectories.switching import Switching
 
 Array = NDArray[np.float64]
@@ -86,6 +88,17 @@ class Demands:
             found = tuple(b if b.needed > a.needed else a for a, b in zip(found, more, strict=True))
         return found
 
+    def uses_at(self, motion: SampledMotion, times: Array) -> tuple[LimitUse, ...]:
+        """The largest use of each limit at these times."""
+        found: tuple[LimitUse, ...] = ()
+        for first in range(0, len(times), BLOCK):
+            t = times[first : first + BLOCK]
+            q, qd, qdd = motion.at(t)
+            more = self.limits.uses(t, self.kernel.inverse_dynamics(q, qd, qdd), qd)
+            pairs = zip(found or more, more, strict=True)
+            found = tuple(b if b.needed > a.needed else a for a, b in pairs)
+        return found
+
     def fine_times(self, motion: Switching, step: float) -> Array:
         """Ten times as many as a plan has with this step, and all that `largest_share` looks at."""
         grid = max(min(step, GRID) / FINER, motion.duration / MOST_FINE)
@@ -107,6 +120,12 @@ class Demands:
     def _shares(self, states: States) -> Array:
         q, qd, qdd = states
         return self.limits.shares(self.kernel.inverse_dynamics(q, qd, qdd), qd)
+
+
+def even_times(motion: JerkMotion, step: float) -> Array:
+    """Ten times as many as a plan has with this step, and every switch."""
+    grid = max(min(step, GRID) / FINER, motion.duration / MOST_FINE)
+    return np.concatenate([np.arange(0.0, motion.duration, grid), motion.switches])
 
 
 def _arrivals(motion: Switching) -> States:

@@ -1,8 +1,9 @@
-"""What a motion may use of each joint: its range, its velocity, its acceleration."""
+"""What a motion may use of each joint: its range, its velocity, its acceleration, its jerk."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,22 +21,24 @@ SMALLEST = 1e-30  # of a velocity or an acceleration: products of a few such num
 
 @dataclass(frozen=True, eq=False)
 class MotionLimits:
-    """Range, velocity and acceleration of n joints: lower <= q <= upper, |qd| <= velocity, |qdd| <=
-    acceleration.
+    """Range, velocity, acceleration and jerk of n joints: lower <= q <= upper, |qd| <= velocity, |qdd| <=
+    acceleration, |qddd| <= jerk.
 
     Each is (n,), or a number for all joints. For many plans at once they may be (B, n), a row for each; where
-    one is, all are kept so. Infinite velocities are kept as 1e30, infinite ranges as 1e100.
+    one is, all are kept so. Infinite velocities and jerks are kept as 1e30, infinite ranges as 1e100.
 
     Args:
         acceleration: largest |qdd|, rad/s^2 (m/s^2), finite.
         velocity: largest |qd|, rad/s (m/s).
         lower, upper: range of q, rad or m.
+        jerk: largest |qddd|, rad/s^3 (m/s^3); only motions that are `jerk_limited` keep it.
     """
 
     acceleration: Array
     velocity: Array
     lower: Array
     upper: Array
+    jerk: Array
 
     def __init__(
         self,
@@ -43,8 +46,10 @@ class MotionLimits:
         velocity: ArrayLike = np.inf,
         lower: ArrayLike = -np.inf,
         upper: ArrayLike = np.inf,
+        jerk: ArrayLike = np.inf,
     ) -> None:
         given = {"acceleration": acceleration, "velocity": velocity, "lower": lower, "upper": upper}
+        given["jerk"] = jerk
         arrays = {name: np.atleast_1d(as_floats(value, f"limits, {name}")) for name, value in given.items()}
         n = max(array.shape[-1] for array in arrays.values())
         batches = {name: len(array) for name, array in arrays.items() if array.ndim == 2}
@@ -57,7 +62,7 @@ class MotionLimits:
                 )
             if np.isnan(array).any():
                 raise InputError(f"limits, {name}: expected numbers, got NaN.")
-            most = LARGEST if name in ("acceleration", "velocity") else FAR
+            most = FAR if name in ("lower", "upper") else LARGEST
             array = np.broadcast_to(np.clip(array, -most, most), shape).copy()
             array.flags.writeable = False
             object.__setattr__(self, name, array)
@@ -66,7 +71,7 @@ class MotionLimits:
     def _check(self, infinite: bool) -> None:
         if infinite:
             raise InputError("limits, acceleration: must be finite; a joint without one would need no time.")
-        for name in ("acceleration", "velocity"):
+        for name in ("acceleration", "velocity", "jerk"):
             wrong = getattr(self, name) < SMALLEST
             if wrong.any():
                 raise InputError(
@@ -95,6 +100,26 @@ class MotionLimits:
         """For how many plans, B, there is a row each; None where one is for all."""
         return len(self.acceleration) if self.acceleration.ndim == 2 else None
 
+    @cached_property
+    def has_jerk(self) -> bool:
+        """Whether the jerk of every joint is bounded."""
+        return bool((self.jerk < LARGEST).all())
+
+    def with_jerk(self, jerk: ArrayLike) -> MotionLimits:
+        """The same with this limit of jerk."""
+        return MotionLimits(self.acceleration, self.velocity, self.lower, self.upper, jerk)
+
+    @cached_property
+    def columns(self) -> tuple[Array, Array, Array]:
+        """Velocities, accelerations and jerks of all joints one below the other, (n, 1) each."""
+        v, a, j = (x.reshape(-1, 1) for x in (self.velocity, self.acceleration, self.jerk))
+        return v, a, j
+
+    @cached_property
+    def is_bounded(self) -> bool:
+        """Whether the range of some joint has an end."""
+        return bool((self.lower > -FAR).any() or (self.upper < FAR).any())
+
     def check_one(self, what: str) -> None:
         """Refuse limits of many plans where one is made."""
         if self.count is not None:
@@ -104,7 +129,7 @@ class MotionLimits:
             )
 
     def __repr__(self) -> str:
-        names = ("acceleration", "velocity", "lower", "upper")
+        names = ["acceleration", "velocity", "lower", "upper"] + ["jerk"] * self.has_jerk
         return f"MotionLimits({', '.join(f'{name}={getattr(self, name).tolist()}' for name in names)})"
 
 
@@ -114,7 +139,9 @@ def _joint(wrong: NDArray[np.bool_]) -> str:
     return f"joint {i + 1}" + "".join(f" in row {k}" for k in row)
 
 
-def arm_limits(arm: Arm, acceleration: ArrayLike, velocity: ArrayLike | None = None) -> MotionLimits:
+def arm_limits(
+    arm: Arm, acceleration: ArrayLike, velocity: ArrayLike | None = None, jerk: ArrayLike = np.inf
+) -> MotionLimits:
     """The limits of an arm's joints with accelerations given.
 
     Joints that follow one (mimic) count: their range and velocity bound those of the joint that they follow.
@@ -123,6 +150,7 @@ def arm_limits(arm: Arm, acceleration: ArrayLike, velocity: ArrayLike | None = N
         arm: the arm.
         acceleration: largest |qdd|, (n,), one number, or (B, n) for many plans, rad/s^2 (m/s^2).
         velocity: largest |qd|, likewise, rad/s (m/s); None: the arm's.
+        jerk: largest |qddd|, likewise, rad/s^3 (m/s^3).
     """
     lower, upper = limits_of(arm)
     if velocity is None:
@@ -136,7 +164,7 @@ def arm_limits(arm: Arm, acceleration: ArrayLike, velocity: ArrayLike | None = N
             raise InputError(
                 f"arm {arm.name!r}, joint {stuck[0]!r}: its max_speed is 0; give velocities for the motion."
             )
-    limits = MotionLimits(acceleration, velocity, lower, upper)
+    limits = MotionLimits(acceleration, velocity, lower, upper, jerk)
     if limits.n != arm.n:
         raise InputError(f"limits: expected {arm.n} numbers for {arm.name!r}, got {limits.n}.")
     return limits

@@ -11,6 +11,9 @@ from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.reading.fields import ChoiceField, ListField, NumberField, TableField
 from forearm.reading.textfile import write_text
+from forearm.trajectories.jerk_limited.motion import JerkMotion
+from forearm.trajectories.jerk_limited.motion_file import FORMAT as JERK_FORMAT
+from forearm.trajectories.jerk_limited.motion_file import jerk_motion_from_document
 from forearm.trajectories.line_speed import PROFILES
 from forearm.trajectories.lines import ATTITUDES, HandLine, hand_line
 from forearm.trajectories.recorded import RecordedMotion, read_motion, recorded
@@ -20,6 +23,7 @@ from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.switching import Switching
 from forearm.trajectories.switching_file import read_json, switching_from_document
 
+LoadedMotion = Switching | JerkMotion | HandLine | RecordedMotion | PathMotion
 FORMAT = "forearm-hand-line/1"
 HAND_LINE = TableField(
     {
@@ -50,9 +54,9 @@ def write_line(line: HandLine, path: str | os.PathLike[str]) -> None:
     write_text(path, json.dumps(document | {"profile": asked.profile, "attitude": asked.attitude}) + "\n")
 
 
-def load_motion(arm: Arm, path: str | os.PathLike[str]) -> Switching | HandLine | RecordedMotion | PathMotion:
-    """The motion in a .json file that `save` wrote: switching points, a line of the hand,
-    made anew for the arm, a motion along a path, or samples.
+def load_motion(arm: Arm, path: str | os.PathLike[str]) -> LoadedMotion:
+    """The motion in a .json file that `save` wrote: switching points, phases of constant jerk, a line of the
+    hand, made anew for the arm, a motion along a path, or samples.
 
     Args:
         arm: the arm.
@@ -64,6 +68,8 @@ def load_motion(arm: Arm, path: str | os.PathLike[str]) -> Switching | HandLine 
         return recorded(read_motion(arm, where))
     if isinstance(document, dict) and document.get("format") == PATH_MOTION:
         return path_motion_from_document(document, where.name)
+    if isinstance(document, dict) and document.get("format") == JERK_FORMAT:
+        return jerk_motion_from_document(document, where.name)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         return switching_from_document(document, where.name)
     data = HAND_LINE.read(document, where.name)

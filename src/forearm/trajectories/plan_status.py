@@ -23,6 +23,7 @@ class PlanStatus(IntEnum):
     NO_ROOM = 4
     NOTHING_COMMON = 5
     DURATION = 6
+    TOO_HARD = 7
 
     @property
     def reason(self) -> str:
@@ -40,6 +41,9 @@ REASONS = {
         "no duration is possible for all joints: this one cannot be so slow within its range"
     ),
     PlanStatus.DURATION: "the duration asked for is not possible",
+    PlanStatus.TOO_HARD: (
+        "the end accelerates more than the joint may, or comes from a velocity at which it may not move"
+    ),
 }
 
 

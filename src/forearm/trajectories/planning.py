@@ -24,8 +24,10 @@ from forearm.logs.motion import ALL_ENDINGS, HasLog, MotionLog
 from forearm.tables import Report, number
 from forearm.trajectories.accelerating import PlanningProblem, chosen_motion
 from forearm.trajectories.configurations import configurations
-from forearm.trajectories.demands import Demands
+from forearm.trajectories.demands import Demands, even_times
 from forearm.trajectories.drive_limits import DriveLimits, LimitUse
+from forearm.trajectories.jerk_limited.motion import JerkMotion
+from forearm.trajectories.jerk_limited.waypoints import through_with_jerk
 from forearm.trajectories.limits import SLACK, MotionLimits, beyond_arm
 from forearm.trajectories.line_file import load_motion
 from forearm.trajectories.lines import HandLine
@@ -41,10 +43,10 @@ from forearm.trajectories.waypoints import through
 from forearm.values import as_floats, check_ending, check_kind, check_number
 
 Array = NDArray[np.float64]
-PlannedMotion = Switching | HandLine | RecordedMotion | PathMotion
+PlannedMotion = Switching | JerkMotion | HandLine | RecordedMotion | PathMotion
 Wanted = Request | PlannedMotion | MotionLog | HasLog | str | os.PathLike[str] | Sequence[Any] | NDArray[Any]
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".npz")
-MOST_SAVINGS = 5  # that a report tells
+MOST_SAVINGS = 8  # that a report tells
 SAME = 1e-9  # m: what two arms' hands may be apart at the ends of a line that is taken from one to the other
 
 
@@ -136,7 +138,7 @@ class Plan:
     @cached_property
     def deviation(self) -> Deviation | None:
         """How far joints go from the straight lines between the points;
-        None for a line of the hand, which has none.
+        None for a line of the hand, which has none, and for a motion with limits of jerk.
         """
         return deviation(self.motion) if isinstance(self.motion, Switching) else None
 
@@ -167,14 +169,17 @@ class Plan:
         """The largest use of each joint's torque, current and voltage, where it is bounded.
 
         Looked at between jumps of accelerations and of friction, on both sides of them, and at ten times the
-        samples; along a path at ten moments of each interval; for a line of the hand at the samples.
+        samples; for a motion with limits of jerk where jerk jumps and at ten times the samples, along a path
+        at ten moments of each interval, for a line of the hand at the samples.
         """
         limits = DriveLimits.of(self.arm, self.dac)
+        demands = Demands(self.arm, self._compiled, limits)
         if isinstance(self.motion, Switching):
-            return Demands(self.arm, self._compiled, limits).uses(self.motion, self.step)
+            return demands.uses(self.motion, self.step)
+        if isinstance(self.motion, JerkMotion):
+            return demands.uses_at(self.motion, even_times(self.motion, self.step))
         if isinstance(self.motion, PathMotion):
-            q, qd, qdd = self.motion.at(self.motion.fine_times)
-            return limits.uses(self.motion.fine_times, self._compiled.inverse_dynamics(q, qd, qdd), qd)
+            return demands.uses_at(self.motion, self.motion.fine_times)
         return limits.uses(self.t, self.tau, self.qd)
 
     @property
@@ -206,8 +211,16 @@ class Plan:
             save_figure(figure, path)
         return figure
 
+    def to_html(self, path: str | os.PathLike[str]) -> None:
+        """Write one page for a browser, without network: curves against their limits, and of a time-optimal
+        plan what limits it.
+        """
+        from forearm.trajectories.plan_page import write_plan_page
+
+        write_plan_page(self, path)
+
     def _kind(self) -> str:
-        if isinstance(self.motion, Switching):
+        if isinstance(self.motion, Switching | JerkMotion):
             return f"{len(self.motion.points)} points"
         if isinstance(self.motion, PathMotion):
             return f"{self.motion.path.name}, {self.motion.path.length:.4g} long"
@@ -242,13 +255,16 @@ class Plan:
         if self.limits is not None:
             most = ", ".join(map(number, self.limits.acceleration))
             after.append(f"largest accelerations: {most} rad/s^2 (m/s^2)")
+        if self.limits is not None and isinstance(self.motion, JerkMotion):
+            most = ", ".join(map(number, self.limits.jerk))
+            after.append(f"largest jerks: {most} rad/s^3 (m/s^3)")
         if (use := self.limited_by) is not None:
             after.append(
                 f"used most: {use.share:.1%} of the {use.quantity} of {use.joint}, at {use.time:.4g} s"
             )
-        if self.timing is not None:
-            after += [saving.text for saving in self.timing.savings[:MOST_SAVINGS]]
-        return Report(header, rows, f"{self.arm.name}: {self._kind()}, {self.duration:.6g} s", after=after)
+        title = f"{self.arm.name}: {self._kind()}, {self.duration:.6g} s"
+        parts = [] if self.timing is None else [self.timing.report(MOST_SAVINGS)]
+        return Report(header, rows, title, after=after, parts=parts)
 
     def _repr_html_(self) -> str:
         report = self.report()
@@ -268,6 +284,7 @@ def plan(
     *,
     acceleration: ArrayLike | None = None,
     velocity: ArrayLike | None = None,
+    jerk: ArrayLike | None = None,
     dac: DAC | None = None,
     step: float = 1e-3,
 ) -> Plan:
@@ -276,7 +293,8 @@ def plan(
     Poses of the hand become the posture nearest to the one before. Accelerations that are left open, and with
     them top velocities, are chosen so that over the whole motion torques stay within the joints' max_effort,
     currents and voltages within the motors' and the DAC's. A start above its velocity limit brakes first; a
-    later waypoint is passed at the limit.
+    later waypoint is passed at the limit. With a limit of jerk, velocities that are left open are 0, and no
+    joint accelerates at a waypoint. Of a time-optimal request it is the plan of `fa.time_optimal`.
 
     Args:
         arm: the arm.
@@ -284,6 +302,7 @@ def plan(
             rest to rest where nothing else is said, or a motion planned already: itself, its .json file, or a
             table of samples, such as a log in memory or in a .csv, .parquet or .npz file.
         acceleration, velocity: largest |qdd| and |qd|, (n,) or one number, in the place of the request's.
+        jerk: largest |qddd|, likewise; None: the request's, or accelerations that jump.
         dac: the converter in front of the motors, in the place of the request's.
         step: time between samples of the plan, s.
     """
@@ -299,16 +318,28 @@ def plan(
                 "plan, acceleration and velocity: expected none with a motion planned already, which has its "
                 "own; give the points to plan it anew."
             )
+        if jerk is not None:
+            raise InputError(
+                "plan, jerk: expected none with a motion planned already, which has its own; give the points "
+                "to plan it anew."
+            )
         DriveLimits.of(arm, dac)  # an error now rather than when it is asked what is used
         return Plan(arm, request, None, step, (), dac, kernel)
-    wanted = _request(arm, request).changed(acceleration, velocity, dac)
+    wanted = _request(arm, request).changed(acceleration, velocity, dac, jerk)
+    if wanted.time_optimal is not None:
+        from forearm.trajectories.shortest_time.requested import requested_plan
+
+        return requested_plan(arm, wanted, step)
     way = configurations(arm, wanted)
     demands = Demands(arm, kernel, DriveLimits.of(arm, wanted.dac))
+    motion: PlannedMotion | None = None
+    limits = wanted.limits(arm, 1.0)
     if wanted.acceleration is None:
-        problem = PlanningProblem(way.q, way.qd, wanted.limits(arm, 1.0), demands, step)
-        motion, limits = chosen_motion(problem)
-    else:
-        limits = wanted.limits(arm)
+        motion, limits = chosen_motion(PlanningProblem(way.q, way.qd, limits, demands, step))
+    if wanted.jerk is not None:
+        limits = limits.with_jerk(wanted.jerk)
+        motion = through_with_jerk(way.q, way.qd, limits)
+    if motion is None:
         motion = through(way.q, way.qd, limits)
     return Plan(arm, motion, limits, step, way.notes, wanted.dac, kernel)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,6 @@ from forearm.errors import ForearmError, InputError, shorten, suggest
 from forearm.reading.fields import (
     AngleField,
     ChoiceField,
-    Field,
     ListField,
     NumberField,
     TableField,
@@ -25,59 +22,20 @@ from forearm.reading.fields import (
 )
 from forearm.reading.textfile import read_toml
 from forearm.spatial import pose_xyz_rpy
+from forearm.trajectories.path_options import PathOptions
+from forearm.trajectories.paths.splines import CONTINUITIES
+from forearm.trajectories.request_fields import (
+    FlagOrTable,
+    LimitAlongPath,
+    NumberOrOpen,
+    OneOrMany,
+    WholeField,
+)
 from forearm.trajectories.requests import Request, Waypoint
-from forearm.values import check_whole
 
 SCHEMA = "forearm-request/1"
-OPEN = "open"
 MOST_BITS = 52
-
-
-@dataclass(frozen=True)
-class OneOrMany:
-    """One value for all joints, or a list with one per joint."""
-
-    item: Field
-    doc: str = ""
-
-    def read(self, value: Any, place: str) -> Any:
-        """A number, or a tuple of them."""
-        return (
-            ListField(self.item).read(value, place)
-            if isinstance(value, list)
-            else self.item.read(value, place)
-        )
-
-    def schema(self) -> dict[str, Any]:
-        """Either of both."""
-        return {"oneOf": [self.item.schema(), ListField(self.item).schema()], "description": self.doc}
-
-
-@dataclass(frozen=True)
-class NumberOrOpen:
-    """A number, or the word open for a velocity that may be chosen: NaN."""
-
-    def read(self, value: Any, place: str) -> float:
-        """The number."""
-        return math.nan if value == OPEN else NumberField().read(value, place)
-
-    def schema(self) -> dict[str, Any]:
-        """Either of both."""
-        return {"oneOf": [NumberField().schema(), {"const": OPEN}]}
-
-
-@dataclass(frozen=True)
-class ConverterBits:
-    """How many bits a converter has."""
-
-    def read(self, value: Any, place: str) -> int:
-        """The whole number."""
-        return check_whole(value, place, 1, MOST_BITS)
-
-    def schema(self) -> dict[str, Any]:
-        """Its bounds."""
-        doc = "it has 2^bits steps, which divide the span; none where not given"
-        return {"type": "integer", "minimum": 1, "maximum": MOST_BITS, "description": doc}
+MOST_POINTS = 100_000
 
 
 WAYPOINT = TableField(
@@ -102,18 +60,41 @@ WAYPOINT = TableField(
 )
 LIMITS = TableField(
     {
-        "acceleration": OneOrMany(
-            NumberField(above=0.0), "rad / s^2 (m / s^2); for the planner to choose where not given"
-        ),
-        "velocity": OneOrMany(NumberField(above=0.0), "rad / s (m / s); the arm's where not given"),
+        "acceleration": LimitAlongPath("rad / s^2 (m / s^2); for the planner to choose where not given"),
+        "velocity": LimitAlongPath("rad / s (m / s); the arm's where not given"),
         "lower": OneOrMany(AngleField(infinite=True), "rad (m); the arm's where not given"),
         "upper": OneOrMany(AngleField(infinite=True), "rad (m); the arm's where not given"),
+        "torque": LimitAlongPath("N m (N), time-optimal; the arm's max_effort where not given"),
+        "current": LimitAlongPath("A, time-optimal; the motors' where not given"),
+        "voltage": LimitAlongPath("V, time-optimal; the motors' where not given"),
+        "jerk": LimitAlongPath("rad / s^3 (m / s^3); accelerations may jump where not given"),
+        "path_jerk": NumberField("d3s/dt3, time-optimal; none where not given", above=0.0),
+        "hand_speed": LimitAlongPath("m / s, time-optimal; none where not given", many=False),
+        "hand_acceleration": LimitAlongPath("m / s^2, time-optimal; none where not given", many=False),
     }
+)
+TOLERANCE = NumberField("largest distance from the straight lines between waypoints, rad (m)", above=0.0)
+TIME_OPTIMAL = FlagOrTable(
+    TableField(
+        {
+            "continuity": WholeField(
+                "of the spline through the points; 2 where not given", 0, 4, CONTINUITIES
+            ),
+            "tolerance": TOLERANCE,
+            "duration": NumberField("of the motion, s; the shortest where not given", above=0.0),
+            "points": WholeField("intervals of the path; 500 where not given", 10, MOST_POINTS),
+            "start_speed": NumberField("ds/dt at the start; at rest where not given", minimum=0.0),
+            "end_speed": NumberField("ds/dt at the end; at rest where not given", minimum=0.0),
+            "payload": ListField(NumberField(minimum=0.0), 2, "least and most mass in the hand, kg"),
+            "payload_com": ListField(NumberField(), 3, "its centre of mass in the hand frame, m"),
+        },
+        doc="whether the motion is the fastest along a path through the points, and how",
+    )
 )
 CONVERTER = TableField(
     {
         "span": NumberField("it gives from -span to span, V", above=0.0),
-        "bits": ConverterBits(),
+        "bits": WholeField("it has 2^bits steps, which divide the span; none where not given", 1, MOST_BITS),
         "gain": NumberField("voltage / what it gives, other than 0; 1 where not given"),
     },
     required=("span",),
@@ -123,6 +104,8 @@ REQUEST = TableField(
     {
         "schema": ChoiceField((SCHEMA,)),
         "name": TextField(),
+        "time_optimal": TIME_OPTIMAL,
+        "tolerance": TOLERANCE,
         "limits": LIMITS,
         "dac": CONVERTER,
         "waypoint": TableListField(WAYPOINT, "waypoint", "in the order in which they are passed"),
@@ -159,7 +142,8 @@ def request_from_document(document: dict[str, Any], name: str) -> Request:
             raise type(error)(f"{name}, {called}: {error}") from error
     try:
         dac = DAC(**data["dac"]) if "dac" in data else None
-        return Request(tuple(waypoints), name=data.get("name", name), dac=dac, **data.get("limits", {}))
+        options, limits = _path_options(data), data.get("limits", {})
+        return Request(tuple(waypoints), name=data.get("name", name), dac=dac, time_optimal=options, **limits)
     except ForearmError as error:
         raise type(error)(f"{name}: {error}") from error
 
@@ -167,6 +151,22 @@ def request_from_document(document: dict[str, Any], name: str) -> Request:
 def request_schema() -> dict[str, Any]:
     """The JSON Schema of a request file."""
     return published("forearm request file", REQUEST)
+
+
+def _path_options(data: dict[str, Any]) -> PathOptions | None:
+    """What a time-optimal request asks for; None where it is another."""
+    given = data.get("time_optimal", False)
+    said = dict(given) if isinstance(given, dict) else {}
+    if "tolerance" in data:
+        if given is False:
+            raise InputError(
+                "tolerance: it is the envelope of a time-optimal plan about the straight lines between "
+                "waypoints; add time_optimal = true, or leave it out."
+            )
+        if "tolerance" in said:
+            raise InputError("tolerance: it stands under [time_optimal] too; write it once.")
+        said["tolerance"] = data["tolerance"]
+    return None if given is False else PathOptions(**said)
 
 
 def _waypoint(block: dict[str, Any]) -> Waypoint:

@@ -7,7 +7,8 @@ Waters III: a list of position-velocity configurations, some of the velocities l
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,11 +17,16 @@ from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC
 from forearm.errors import InputError, shorten
 from forearm.trajectories.limits import MotionLimits, arm_limits
+from forearm.trajectories.path_options import PathOptions
 from forearm.values import as_floats, as_pose, check_kind, check_name, frozen_array
 
 Array = NDArray[np.float64]
 MAX_WAYPOINTS = 10_000
+Along = tuple[Array, Array]  # places along the path, and limits there
 OVERRIDES = ("acceleration", "velocity", "lower", "upper")
+OF_PATHS = ("torque", "current", "voltage", "jerk", "path_jerk", "hand_speed", "hand_acceleration")
+OF_TIME_OPTIMAL = tuple(kind for kind in OF_PATHS if kind != "jerk")
+ALONG = ("velocity", "acceleration", *OF_PATHS[:4], *OF_PATHS[5:])  # those that may change along a path
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +81,9 @@ class Waypoint:
 class Request:
     """Waypoints in order, and limits that take the place of the arm's, (n,) or one number for all.
 
+    Of a time-optimal request a limit may be a pair (places, values) as well, to go straight between along the
+    path, whose places are counted from 0 by the distances between waypoints, rad (m).
+
     Args:
         waypoints: at least two; one may be given by its coordinates alone.
         acceleration: largest |qdd|, rad/s^2 (m/s^2); None: for the planner to choose.
@@ -82,25 +91,47 @@ class Request:
         lower, upper: range of q, rad or m; None: the arm's.
         name: what messages call it.
         dac: the converter whose range voltages must stay in; None: none.
+        jerk: largest |qddd|, rad/s^3 (m/s^3); None: accelerations may jump.
+        torque, current, voltage, path_jerk, hand_speed, hand_acceleration: further limits of a
+            time-optimal plan, as in `fa.time_optimal`.
+        time_optimal: whether the motion is to be the fastest along a path through the waypoints, and
+            how: True, or `PathOptions`; False: bang-bang.
     """
 
     waypoints: tuple[Waypoint, ...]
-    acceleration: Array | None
-    velocity: Array | None
+    acceleration: Array | Along | None
+    velocity: Array | Along | None
     lower: Array | None
     upper: Array | None
     name: str
     dac: DAC | None
+    torque: Array | Along | None
+    current: Array | Along | None
+    voltage: Array | Along | None
+    jerk: Array | Along | None
+    path_jerk: Array | None
+    hand_speed: Array | Along | None
+    hand_acceleration: Array | Along | None
+    time_optimal: PathOptions | None
 
     def __init__(
         self,
         waypoints: Iterable[Waypoint | ArrayLike],
-        acceleration: ArrayLike | None = None,
-        velocity: ArrayLike | None = None,
+        acceleration: ArrayLike | Along | None = None,
+        velocity: ArrayLike | Along | None = None,
         lower: ArrayLike | None = None,
         upper: ArrayLike | None = None,
         name: str = "request",
         dac: DAC | None = None,
+        *,
+        torque: ArrayLike | Along | None = None,
+        current: ArrayLike | Along | None = None,
+        voltage: ArrayLike | Along | None = None,
+        jerk: ArrayLike | Along | None = None,
+        path_jerk: float | None = None,
+        hand_speed: ArrayLike | Along | None = None,
+        hand_acceleration: ArrayLike | Along | None = None,
+        time_optimal: bool | PathOptions | None = None,
     ) -> None:
         check_name(name, "request")
         object.__setattr__(self, "name", name)
@@ -117,10 +148,21 @@ class Request:
                 f"request {name!r}, waypoints: expected the same number of joints in all of them, got "
                 f"{' and '.join(map(str, sizes))}."
             )
-        for key, value in zip(OVERRIDES, (acceleration, velocity, lower, upper), strict=True):
-            object.__setattr__(
-                self, key, None if value is None else _override(value, f"request {name!r}, {key}")
-            )
+        check_kind(time_optimal, (bool, PathOptions, type(None)), f"request {name!r}, time_optimal")
+        options = PathOptions() if time_optimal is True else time_optimal or None
+        object.__setattr__(self, "time_optimal", options)
+        limits = (torque, current, voltage, jerk, path_jerk, hand_speed, hand_acceleration)
+        given = dict(zip(OVERRIDES, (acceleration, velocity, lower, upper), strict=True))
+        for key, value in (given | dict(zip(OF_PATHS, limits, strict=True))).items():
+            what = f"request {name!r}, {key}"
+            if value is not None and options is None and (key in OF_TIME_OPTIMAL or is_along(value)):
+                kind = (
+                    "limits that change along a path are" if key not in OF_TIME_OPTIMAL else "it is a limit"
+                )
+                raise InputError(
+                    f"{what}: {kind} for time-optimal plans; add time_optimal = true, or leave it out."
+                )
+            object.__setattr__(self, key, None if value is None else _override(value, what, key in ALONG))
 
     def check_for(self, arm: Arm) -> None:
         """Refuse waypoints and limits that are not for an arm of so many joints."""
@@ -131,32 +173,31 @@ class Request:
                         f"request {self.name!r}, waypoint[{k + 1}], {key}: expected {arm.n} numbers for "
                         f"{arm.name!r}, got {value.size}."
                     )
-        for key in OVERRIDES:
+        for key in (*OVERRIDES, *OF_PATHS):
             value = getattr(self, key)
-            if value is not None and value.shape not in ((), (1,), (arm.n,)):
+            if isinstance(value, np.ndarray) and value.shape not in ((), (1,), (arm.n,)):
                 raise InputError(
                     f"request {self.name!r}, {key}: expected one number or {arm.n} for "
                     f"{arm.name!r}, got {value.size}."
                 )
 
-    def changed(self, acceleration: ArrayLike | None, velocity: ArrayLike | None, dac: DAC | None) -> Request:
+    def changed(
+        self,
+        acceleration: ArrayLike | None,
+        velocity: ArrayLike | None,
+        dac: DAC | None,
+        jerk: ArrayLike | None = None,
+    ) -> Request:
         """The request with these in the place of its own, where they are not None.
 
         Args:
             acceleration, velocity: largest |qdd| and |qd|.
             dac: the converter.
+            jerk: largest |qddd|.
         """
-        if acceleration is None and velocity is None and dac is None:
-            return self
-        return Request(
-            self.waypoints,
-            self.acceleration if acceleration is None else acceleration,
-            self.velocity if velocity is None else velocity,
-            self.lower,
-            self.upper,
-            self.name,
-            self.dac if dac is None else dac,
-        )
+        given = {"acceleration": acceleration, "velocity": velocity, "dac": dac, "jerk": jerk}
+        changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        return replace(self, **changes) if changes else self
 
     def limits(self, arm: Arm, acceleration: ArrayLike | None = None) -> MotionLimits:
         """The arm's limits with those of the request in their place.
@@ -175,7 +216,8 @@ class Request:
         base = arm_limits(arm, chosen, self.velocity)
         lower = base.lower if self.lower is None else self.lower
         upper = base.upper if self.upper is None else self.upper
-        return MotionLimits(base.acceleration, base.velocity, lower, upper)
+        jerk = np.inf if self.jerk is None else self.jerk
+        return MotionLimits(base.acceleration, base.velocity, lower, upper, jerk)
 
 
 def _waypoint(given: Waypoint | ArrayLike, name: str) -> Waypoint:
@@ -202,8 +244,16 @@ def _velocities(qd: ArrayLike, shape: tuple[int, ...]) -> Array:
     return given
 
 
-def _override(value: ArrayLike, what: str) -> Array:
-    """A limit of the request: a number, or one per joint."""
+def is_along(value: object) -> bool:
+    """Whether a limit is a pair (places, values) along a path."""
+    return isinstance(value, tuple) and len(value) == 2 and np.ndim(value[0]) == 1
+
+
+def _override(value: Any, what: str, along: bool) -> Array | Along:
+    """A limit of the request: a number, one per joint, or places along the path and limits there."""
+    if along and is_along(value):
+        places, values = (as_floats(part, what) for part in value)
+        return places, values
     array = as_floats(value, what)
     if array.ndim > 1 or np.isnan(array).any():
         raise InputError(f"{what}: expected one number or one per joint, got {shorten(value)}.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -11,6 +13,17 @@ from forearm.values import as_floats, check_number
 Array = NDArray[np.float64]
 ROWS = 10_000_000  # a table may have
 ROUNDING = 1e-12  # of the duration: a time so little behind the end is the end
+
+
+class SampledMotion(Protocol):
+    """What a table of a motion is made from."""
+
+    @property
+    def duration(self) -> float:
+        """In s."""
+
+    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        """q, qd, qdd at a time, or at times."""
 
 
 def times_within(t: ArrayLike, duration: float) -> tuple[bool, Array]:
@@ -38,3 +51,12 @@ def ticks(duration: float, step: float, what: str) -> Array:
         )
     even = np.arange(int(duration / step) + 1) * step
     return np.append(even[even < duration], duration).astype(np.float64)
+
+
+def motion_columns(motion: SampledMotion, step: float) -> dict[str, Array]:
+    """A motion as a table t, q1.., qd1.., qdd1..: every `step` seconds and at the end."""
+    t = ticks(motion.duration, step, "step")
+    table: dict[str, Array] = {"t": t}
+    for name, block in zip(("q", "qd", "qdd"), motion.at(t), strict=True):
+        table |= {f"{name}{i + 1}": block[:, i] for i in range(block.shape[1])}
+    return table

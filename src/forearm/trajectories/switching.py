@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.logs.table import ENDINGS, write_table
-from forearm.trajectories.sampling import ticks, times_within
+from forearm.trajectories.sampling import motion_columns, times_within
 from forearm.values import check_ending
 
 Array = NDArray[np.float64]
@@ -128,11 +128,7 @@ class Switching:
 
     def columns(self, step: float) -> dict[str, Array]:
         """The motion as a table t, q1.., qd1.., qdd1..: every `step` seconds and at the end."""
-        t = ticks(self.duration, step, "step")
-        table: dict[str, Array] = {"t": t}
-        for name, block in zip(("q", "qd", "qdd"), self.at(t), strict=True):
-            table |= {f"{name}{i + 1}": block[:, i] for i in range(self.n)}
-        return table
+        return motion_columns(self, step)
 
     def save(self, path: str | os.PathLike[str], step: float = 1e-3) -> None:
         """Write it whole or not at all.

@@ -3,46 +3,16 @@
 from __future__ import annotations
 
 import html
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from forearm.spatial import Floats
+from forearm.svg import Scale
 
 WIDTH, HEIGHT = 460.0, 170.0
 LEFT, RIGHT, TOP, BOTTOM = 48.0, 8.0, 8.0, 34.0
 POINTS = 600  # of a curve
-
-
-@dataclass(frozen=True)
-class Scale:
-    """From a quantity to places on the paper: low and high, and where these lie."""
-
-    low: float
-    high: float
-    start: float
-    end: float
-
-    def __call__(self, x: Floats) -> Floats:
-        """Where values lie."""
-        placed: Floats = self.start + (np.asarray(x) - self.low) / (self.high - self.low) * (
-            self.end - self.start
-        )
-        return placed
-
-    def ticks(self, most: int) -> list[float]:
-        """Round numbers within, at most so many."""
-        step = round_step((self.high - self.low) / most)
-        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
-        return [float(f"{k * step:.12g}") for k in range(first, last + 1)]
-
-
-def round_step(least: float) -> float:
-    """The smallest of 1, 2, 5 times a power of ten that is not below."""
-    power = 10.0 ** math.floor(math.log10(least))
-    return next(m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= least * (1.0 - 1e-9))
 
 
 def torque_curves(t: Floats, without: Floats, with_: Floats, title: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -74,6 +75,9 @@ def from_motion(motion: Any, tolerance: float | None = None, name: str | None = 
         raise InputError(
             "tolerance: for samples only; a motion that can be asked at any time is followed exactly."
         )
+    own = getattr(inner, "path", None)
+    if isinstance(own, JointPath):  # of a motion along a path
+        return own if name is None else replace(own, name=name)
     name = "motion" if name is None else name
     stretches = _moving(inner, name)
     try:

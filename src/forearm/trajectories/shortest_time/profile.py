@@ -29,8 +29,9 @@ from forearm.trajectories.shortest_time.speed_steps import traced_backward, trac
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
-FASTEST = 1e8  # of the path's length squared, 1/s^2: x where nothing bounds it
+FASTEST = 1e14  # of the path's length squared, 1/s^2: x where nothing bounds it
 USED = 1.0 - 4e-4  # of every limit, so that they hold between nodes too
+ROUNDING = 1e-13  # of the largest |q'|: less is 0
 ROOM = 1e-9  # of x: an end so little beyond what leads on is taken to lead on
 
 
@@ -81,7 +82,9 @@ class PathProblem:
 
     def places(self, s: Array, piece: Indices, direction: Array, margin: Array | None = None) -> Places:
         """Places (m,) of pieces (m,), joints moving in directions (m, n), with limits times a margin (m,)."""
-        states, layout = (*self.path.at(s, piece), direction), self.layout
+        q, dq, ddq = self.path.at(s, piece)
+        dq[np.abs(dq) <= ROUNDING * self._steepest] = 0.0  # or u would count, a rounding error times it
+        states, layout = (q, dq, ddq, direction), self.layout
         hand = [self._inverse(kind, s, margin) for kind in ("hand speed", "hand acceleration")]
         slowness = (self._inverse("velocity", s, margin), np.concatenate(hand, axis=1))
         rows = np.empty((len(s), layout.width))
@@ -117,6 +120,11 @@ class PathProblem:
             return np.broadcast_to(1.0 / (USED * curve.at(s[:1])), (len(s), len(curve.values)))
         made = 1.0 / (USED * curve.at(s))
         return made if margin is None else made / margin[:, None]
+
+    @cached_property
+    def _steepest(self) -> float:
+        """About the largest |q'|."""
+        return float(np.abs(self.path.at(np.linspace(0.0, self.path.length, 101))[1]).max())
 
     @cached_property
     def backward(self) -> CompiledScan:

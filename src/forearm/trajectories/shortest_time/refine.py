@@ -20,10 +20,14 @@ from forearm.trajectories.shortest_time.profile import (
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
-INSIDE = np.array([0.25, 0.5, 0.75])  # of an interval: where limits are looked at between its ends
+INSIDE = np.array(
+    [0.05, 0.25, 0.5, 0.75, 0.95]
+)  # of an interval: where limits are looked at between its ends
 ALLOWED = 1.0 / USED - 1.0  # of what may be used of a limit: what may be used beyond that between nodes
 COARSER = 4  # than the grid asked for: the first one, which tells where intervals must be short
-SLOW = np.array([1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 1e-4])  # of x at an interval's other end: beside rest
+SLOW = np.array(
+    [1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-6, 1e-9]
+)  # of x at an interval's other end: beside rest
 ROUNDS = 6  # of splitting; then limits are used less where they are still exceeded
 MARGINS = 8  # rounds of that
 SPLIT = 4  # intervals in the place of one in which limits are exceeded
@@ -45,9 +49,9 @@ class Boundary:
 
 def nodes(path: JointPath, count: int) -> Array:
     """About `count` even places and all at which the path changes: breaks, corners, reversals of joints."""
-    fixed = [np.array([0.0, path.length]), np.array(path.corners), path.reversals()]
-    if len(path.breaks) <= count:
-        fixed.append(path.breaks)
+    rests = np.array([0.0, *path.corners, path.length])
+    # an interval has one piece of the path, and between two rests there is a node to move through
+    fixed = [rests, 0.5 * (rests[:-1] + rests[1:]), path.breaks, path.reversals()]
     must = _distinct(np.sort(np.concatenate(fixed)), path.length)
     even = np.linspace(0.0, path.length, count + 1)
     k = np.searchsorted(must, even)
@@ -159,7 +163,7 @@ def largest_use(problem: PathProblem, profile: Profile) -> Array:
     grid, count = profile.grid, len(INSIDE)
     x = (profile.x[:-1, None] + INSIDE * np.diff(profile.x)[:, None]).ravel()
     shares = problem.largest(grid.within(problem, INSIDE), x, np.repeat(profile.u, count)).reshape(-1, count)
-    used = np.maximum(np.maximum(shares[:, 0], shares[:, 1]), shares[:, 2])
+    used = np.maximum.reduce(list(shares.T))  # a column after the other: faster than along short rows
     left, right = (np.flatnonzero(x == 0.0) for x in (profile.x[:-1], profile.x[1:]))
     ends, moving = np.concatenate([2 * left, 2 * right + 1]), profile.x[np.concatenate([left + 1, right])]
     np.maximum.at(used, ends // 2, _beside_rest(problem, profile, ends, moving))

@@ -46,12 +46,13 @@ class URange:
     least: UBound
     most: UBound
 
-    def with_share(self, u: Scalar, share: Scalar, by_u: Scalar, by_x: Scalar) -> URange:
-        """Where -1 <= share <= 1 must hold too, straight on from u; by CLOSE more, as u says little of a limit
-        that depends on x alone.
+    def with_share(self, x: Scalar, u: Scalar, share: Scalar, by_u: Scalar, by_x: Scalar) -> URange:
+        """Where -1 <= share <= 1 must hold too, straight on from u, but for what shares are known to: of one
+        that u hardly changes this is a lot of u.
         """
-        inverse, all_of_it = 1.0 / choose(abs(by_u), FLAT, FLAT, by_u), 1.0 + CLOSE
-        a, b, slope = u + (all_of_it - share) * inverse, u - (all_of_it + share) * inverse, -by_x * inverse
+        inverse = 1.0 / choose(abs(by_u), FLAT, FLAT, by_u)
+        most = 1.0 + CLOSE * (1.0 + abs(by_x) * x)
+        a, b, slope = u + (most - share) * inverse, u - (most + share) * inverse, -by_x * inverse
         return self.within(UBound(minimum(a, b), slope), UBound(maximum(a, b), slope))
 
     def within(self, least: UBound, most: UBound) -> URange:
@@ -90,7 +91,7 @@ def edge(ranges: Ranges, start: Scalar, u: Scalar, other: Scalar, known: Scalar)
         found = ranges(x, u)
         least, most = found.least, found.most
         room, slope = most.value - least.value, most.slope - least.slope
-        off = CLOSE * (abs(least.value) + abs(most.value)) + FLAT
+        off = CLOSE * (abs(least.value) + abs(most.value)) + FLAT  # of u: what the bounds are known to
         between = minimum(maximum(u, least.value), most.value)
         target = choose(room, 0.0, 0.5 * (least.value + most.value), between)
         settles = choose(off, abs(target - u), choose(settling, SETTLING, 1.0, 0.0), 0.0)
@@ -148,7 +149,7 @@ def bounded_by(shares: Callable[[Scalar, Scalar], list[Scalar]], graph: Graph) -
     def bounded(x: Scalar, u: Scalar) -> URange:
         found = anywhere()
         for share in zip(*substituted(graph, [made, by_u, by_x], {x_any: x, u_any: u}), strict=True):
-            found = found.with_share(u, *share)
+            found = found.with_share(x, u, *share)
         return found
 
     return bounded

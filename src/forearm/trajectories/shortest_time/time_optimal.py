@@ -18,6 +18,7 @@ from forearm.drives.motor import DAC
 from forearm.errors import InputError, shorten
 from forearm.progress import Progress
 from forearm.trajectories.path_arguments import as_path
+from forearm.trajectories.path_options import POINTS
 from forearm.trajectories.paths import blended, path_deviation, within_envelope
 from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.planning import Plan
@@ -31,7 +32,6 @@ from forearm.trajectories.shortest_time.timing import PathTiming
 from forearm.values import as_finite, check_kind, check_number, check_whole
 
 Array = NDArray[np.float64]
-POINTS = 500  # intervals of the grid
 MOST_POINTS = 100_000
 STANDING = 1e-9  # of the largest |q'|: an end at which the path itself stands still
 
@@ -202,9 +202,10 @@ def _near_polygon(
     chosen = rounded if rounded.motion.duration <= through.motion.duration else through
     how = "its corners are rounded" if chosen is rounded else f"{added} points were added"
     cost = chosen.motion.duration - best.motion.duration
+    change = f"costs {cost:.4g}" if cost >= 0.0 else f"saves {-cost:.4g}"
     return chosen, (
         f"the path stays within {tolerance:g} rad (m) of the straight lines between its points: {how}, which "
-        f"costs {cost:.4g} s; the free spline would leave them by {largest:.4g} and take "
+        f"{change} s; the free spline would leave them by {largest:.4g} and take "
         f"{best.motion.duration:.4g} s.",
     )
 

@@ -4,12 +4,15 @@ plane of s.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forearm.tables import Report, number
 from forearm.trajectories.shortest_time.jerk_stage import has_jerk_limits, smoothed
 from forearm.trajectories.shortest_time.path_limits import PathLimits
 from forearm.trajectories.shortest_time.path_motion import PathMotion
@@ -77,12 +80,19 @@ class PathTiming:
     @property
     def speed(self) -> Array:
         """ds/dt at these places, (N + 1,)."""
+        if has_jerk_limits(self.problem):
+            return self.motion.along(self.motion.times)[1]
         return np.sqrt(self.profile.x)
 
     @property
     def maximum_speed(self) -> Array:
         """The maximum-velocity curve: ds/dt that the limits of each place alone allow, (N + 1,)."""
-        return np.sqrt(self.profile.top)
+        if self.ceiling is None:
+            return np.sqrt(self.profile.top)
+        tops = self.problem.tops(self.profile.ends)
+        top = np.minimum(np.append(tops[0::2], np.inf), np.append(np.inf, tops[1::2]))
+        top[self.profile.grid.stops] = 0.0
+        return np.asarray(np.sqrt(top))
 
     @cached_property
     def shares(self) -> tuple[list[tuple[str, str]], Array]:
@@ -147,6 +157,45 @@ class PathTiming:
             binds = float(taken[self.limits == name].sum())
             found.append(LimitSaving(name, kind, joint, saved, saved / duration, binds))
         return tuple(sorted(found, key=lambda saving: -saving.seconds))
+
+    @property
+    def summary(self) -> str:
+        """What limits the motion, in a sentence."""
+        if not self.savings:
+            asked = "" if self.ceiling is None else ": the duration asked for is longer than the shortest"
+            return f"No limit binds{asked}."
+        longest = max(self.savings, key=lambda saving: saving.binds)
+        most = self.savings[0]
+        said = f"{longest.limit} binds for {longest.binds / self.motion.duration:.1%} of the time"
+        if longest is most:
+            return f"{said}; 10 % more of it would save {most.seconds:.4g} s ({most.share:.1%})."
+        return f"{said}; 10 % more of {most.limit} would save most, {most.seconds:.4g} s ({most.share:.1%})."
+
+    def report(self, most: int | None = None) -> Report:
+        """How long each limit binds, and what 10 % more of it would save; at most so many of them."""
+        rows = [
+            [
+                saving.limit,
+                number(saving.binds, 4),
+                f"{saving.binds / self.motion.duration:.1%}",
+                number(saving.seconds, 4),
+                f"{saving.share:.1%}",
+            ]
+            for saving in self.savings[:most]
+        ]
+        header = ["limit", "binds, s", "of the time", "10 % more saves, s", "of the time"]
+        return Report(header, rows, self.summary) if rows else Report(before=[self.summary])
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """A matplotlib figure of the phase plane: ds/dt over s, the maximum-velocity curve, by colour the
+        limit that binds; saved where a path is given.
+        """
+        from forearm.plots.phase_plane import phase_plane_figure, save_figure
+
+        figure = phase_plane_figure(self)
+        if path is not None:
+            save_figure(figure, path)
+        return figure
 
     def _duration_within(self, limits: PathLimits) -> float:
         """Within other limits, on the same grid."""

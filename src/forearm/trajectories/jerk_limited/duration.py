@@ -1,0 +1,123 @@
+"""The durations that one joint can take under limits of velocity, acceleration and jerk.
+
+In the units of `extremal`. A duration T is possible if the change of velocity can take it, and the way lies
+between those of the nearest and of the farthest motion. Seen from the side on which the way is too long,
+f(T) = farthest way - way has to rise to 0. Where the change of velocity can take all durations between two,
+the slope of f falls first and then rises, until velocity V is reached and it stays at V. So with f(T) < 0, a
+tangent in T that rises meets 0 before f does as long as f bends down; if f is positive there, or the tangent
+falls, what follows bends up and has one root, which tangents from beyond it approach from one side.
+"""
+
+from __future__ import annotations
+
+from forearm.symbols.region import iterate
+from forearm.symbols.scalars import Scalar, choose, hinge, maximum, minimum, root
+from forearm.trajectories.jerk_limited.extremal import TINY, Ends, farthest, ramp
+from forearm.trajectories.joint import NEVER, durations
+
+CLOSE = 1e-11  # of a duration: the next step of Newton's iteration would be below rounding
+ROUNDING = 2.0**-47  # relative: what the sum of seven phases may lose
+MOST = 60  # steps; six are usual
+
+
+def velocity_durations(ends: Ends) -> tuple[Scalar, Scalar, Scalar]:
+    """(shortest, gap_start, gap_end) of the change of velocity alone: the problem of second order, with
+    acceleration in the place of velocity.
+    """
+    far = 1e100
+    return durations(ends.v0, ends.a0, ends.v1, ends.a1, 1.0, 1.0, -far, far)
+
+
+def first_duration(ends: Ends, way: Scalar, doubt: Scalar, start: Scalar) -> tuple[Scalar, Scalar]:
+    """The first possible duration from `start` on, and 0; or a later start from which to ask again, and 1.
+
+    `doubt` is what rounding may have put to the way before it came here. The latter comes out where the
+    change of velocity cannot take the durations that would be next.
+    """
+    shortest, gap_start, gap_end = velocity_durations(ends)
+    start = maximum(start, shortest)
+    start = choose(gap_start, start, maximum(start, gap_end), start)
+    there, back = farthest(ends, start), farthest(ends.mirrored(-1.0), start)
+    lost = doubt + rounding(ends, start)
+    above, below = way - there.way, -back.way - way
+    s = choose(below, above, 1.0, -1.0)
+    one, way = ends.mirrored(s), s * way
+    f, slope = -maximum(above, below), choose(below, above, there.slope, back.slope)
+
+    top = upper_duration(one, way, start)
+    before_gap = choose(gap_start, gap_end, choose(gap_start, start, 0.0, 1.0), 0.0)
+    top = maximum(start, choose(0.0, before_gap, minimum(top, gap_start), top))
+    at_top = farthest(one, top)
+    f_top = at_top.way - way
+    # 0 where f stays below 0 up to the gap, but for a hill before it
+    rises = choose(f_top, -lost, 1.0 - before_gap, 1.0)
+    from_top = choose(0.0, rises, minimum(top, maximum(start, tangent(top, f_top, at_top.slope))), start)
+    from_start = choose(0.0, slope, tangent(start, f, slope), NEVER)
+    # of what lies between, where to go on if a tangent leads out: the middle, or the end that is the root
+    share = choose(abs(f_top), doubt + rounding(ends, top), 1.0, 0.5)
+    too_far = choose(f, -lost, 1.0, 0.0)
+    _, T, _, _, f = iterate(
+        lambda state: _step(one, way, rises, share, state),
+        [start, choose(from_start, top, from_start, from_top), top, too_far * NEVER, f],
+        lambda state: (CLOSE * state[1], abs(state[3])),
+        MOST,
+        title="duration",
+    )
+    again = too_far * (1.0 - rises) * choose(f, -lost, 1.0, 0.0)
+    return choose(0.0, too_far, choose(0.0, again, gap_end, T), start), again
+
+
+def rounding(ends: Ends, T: Scalar) -> Scalar:
+    """What rounding may lose of a way that takes a time T, ramps of which are short."""
+    fast = abs(ends.v0) + abs(ends.v1)
+    return ROUNDING * (minimum(fast + T, ends.V) * T + fast * (minimum(fast + 2.0, T) + 0.125 * T))
+
+
+def tangent(T: Scalar, f: Scalar, slope: Scalar) -> Scalar:
+    """Where the tangent is 0."""
+    return T - f / (slope + choose(0.0, abs(slope), 0.0, TINY))
+
+
+def _step(ends: Ends, way: Scalar, rises: Scalar, share: Scalar, state: list[Scalar]) -> list[Scalar]:
+    """One step from a duration between two: along the tangent if that stays between them, else to a share of
+    what lies between, or nowhere if f does not rise to 0. The last of the state is f before the step.
+    """
+    low, T, high, _, _ = state
+    found = farthest(ends, T)
+    f = found.way - way
+    low, high = choose(f, 0.0, T, low), choose(f, 0.0, high, T)
+    new = tangent(T, f, found.slope)
+    outside = choose(minimum(new - low, high - new), 0.0, choose(CLOSE * T, abs(new - T), 1.0, 0.0), 0.0)
+    new = maximum(low, minimum(high, new))
+    new = choose(0.0, outside, choose(0.0, rises, low + share * (high - low), T), new)
+    return [low, new, high, new - T, f]
+
+
+def upper_duration(ends: Ends, way: Scalar, start: Scalar) -> Scalar:
+    """A duration in which the farthest motion covers the way; the exact one if it reaches velocity V.
+
+    By way of a velocity c: both ramps lead to b, the largest velocity that the ends enforce, or 0; from there
+    a change to b + e and back covers at least e max(2 sqrt(e), e), so that e = sqrt(D), or D^(21/32) where
+    that is less, covers what is left, D. What a lower c leaves is covered by holding it.
+    """
+    v0, a0, v1, a1, V = ends
+    enforced0, enforced1 = v0 + 0.5 * a0 * hinge(a0), v1 + 0.5 * a1 * -hinge(-a1)
+    b = minimum(V, maximum(0.0, maximum(enforced0, enforced1)))
+    _, way0 = ramp_motion(v0, a0, b)
+    _, way1 = ramp_motion(v1, -a1, b)
+    left = hinge(way - way0 - way1)
+    half = root(left)
+    eighth = root(root(half))
+    e = choose(left, 1.0, half * eighth * root(root(eighth)), half)
+    c = minimum(V, b + e)
+    time0, way0 = ramp_motion(v0, a0, c)
+    time1, way1 = ramp_motion(v1, -a1, c)
+    return maximum(start, time0 + time1 + hinge(way - way0 - way1) / (c + TINY))
+
+
+def ramp_motion(v: Scalar, a: Scalar, c: Scalar) -> tuple[Scalar, Scalar]:
+    """Time and way of the fastest change from (v, a) up to velocity c at a = 0."""
+    p, rest = ramp(v, a, c)
+    rise = p - a
+    way = rise * (v + rise * (2.0 * a + p) / 6.0) + rest * (v + 0.5 * rise * (a + p) + 0.5 * p * rest)
+    return rise + rest + p, way + p * (c - p * p / 6.0)

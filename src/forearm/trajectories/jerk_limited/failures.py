@@ -1,0 +1,93 @@
+"""Why a motion with limits of jerk was not planned: a number for each of many, a sentence for one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.errors import InputError
+from forearm.trajectories.jerk_limited.joint import ALLOWED
+from forearm.trajectories.jerk_limited.lanes import Lanes, first_durations
+from forearm.trajectories.limits import MotionLimits
+from forearm.trajectories.plan_status import PlanStatus
+from forearm.values import LARGEST
+
+Array = NDArray[np.float64]
+
+
+def check_jerk(limits: MotionLimits, what: str) -> None:
+    """Refuse limits without one of jerk."""
+    if not limits.has_jerk:
+        i = int(np.argwhere(limits.jerk >= LARGEST)[0][-1])
+        raise InputError(
+            f"{what}, limits, jerk of joint {i + 1}: must be finite, below {LARGEST:g}; bang_bang plans "
+            "without a limit of jerk."
+        )
+
+
+def statuses(lanes: Sequence[Array], bounds: Array) -> NDArray[np.int8]:
+    """Why plans have no duration, given what `lanes` holds as (b, n) each, and bounds (2, b, n)."""
+    x0, _, _, x1, v1, a1, v, a, j = lanes
+    known = np.logical_and.reduce([(np.abs(x) <= LARGEST).all(axis=1) for x in lanes[:6]])
+    made = np.full(len(x0), PlanStatus.NO_NUMBER, np.int8)
+    with np.errstate(all="ignore"):
+        before = np.abs(v1 - 0.5 * a1 * np.abs(a1) / j)
+        hard = (np.abs(a1) > a * ALLOWED) | (before > v * ALLOWED)
+        made[known & hard.any(axis=1)] = PlanStatus.TOO_HARD
+        outside = (np.minimum(x0, x1) < bounds[0]) | (np.maximum(x0, x1) > bounds[1])
+        made[known & outside.any(axis=1)] = PlanStatus.OUT_OF_RANGE
+        made[known & (np.abs(v1) > v * ALLOWED).any(axis=1)] = PlanStatus.TOO_FAST
+    return made
+
+
+def refuse(
+    lanes: Lanes, limits: MotionLimits, asked: float | None, places: Array | None, what: str
+) -> NoReturn:
+    """Raise the error that says which joint of one plan stands in the way, and how; `places` are the least
+    and the largest on the way, (n, 2), of a motion that leaves the range.
+    """
+    for i in range(limits.n):
+        one = [x[i : i + 1] for x in lanes]
+        bounds = np.array([limits.lower[i], limits.upper[i]]).reshape(2, 1, 1)
+        T = first_durations(one, np.zeros((1, 1)))[0, 0]
+        status = PlanStatus(int(statuses(one, bounds)[0]))
+        if status != PlanStatus.NO_NUMBER or not np.isfinite(T):
+            _say(one, limits, i, status, what)
+    if places is not None:
+        outside = (places[:, 0] < limits.lower) | (places[:, 1] > limits.upper)
+        i = int(np.argmax(outside))
+        low, high = (float(x[i]) for x in (limits.lower, limits.upper))
+        raise InputError(
+            f"{what}, joint {i + 1}: {PlanStatus.NO_ROOM.reason}: it goes from {places[i, 0]:.6g} to "
+            f"{places[i, 1]:.6g}, allowed {low!r} to {high!r}. Give lower velocities and accelerations."
+        )
+    assert asked is not None
+    for i in range(limits.n):
+        one = [x[i : i + 1] for x in lanes]
+        after = float(first_durations(one, np.array([[asked]]))[0, 0])
+        if after > asked * (1.0 + 1e-12):
+            shortest = float(first_durations(one, np.zeros((1, 1)))[0, 0])
+            next_one = "" if shortest > asked else f", and after {asked!r} s from {after:.6g} s on"
+            raise InputError(
+                f"{what}, joint {i + 1}: {PlanStatus.DURATION.reason}: got {asked!r} s; possible from "
+                f"{shortest:.6g} s on{next_one}."
+            )
+    raise InputError(f"{what}, duration: {PlanStatus.DURATION.reason}: got {asked!r} s.")
+
+
+def _say(one: Sequence[Array], limits: MotionLimits, i: int, status: PlanStatus, what: str) -> NoReturn:
+    x0, _, _, x1, v1, a1, v, a, j = (float(x[0, 0]) for x in one)
+    if status == PlanStatus.TOO_FAST:
+        said = f"{v1!r}, allowed {v!r}. Give a lower velocity."
+    elif status == PlanStatus.OUT_OF_RANGE:
+        low, high = (float(x[i]) for x in (limits.lower, limits.upper))
+        said = f"{x0!r} and {x1!r}, allowed {low!r} to {high!r}, in rad (m). Give other points."
+    elif status == PlanStatus.TOO_HARD:
+        before = v1 - 0.5 * a1 * abs(a1) / j
+        said = f"{a1!r}, from velocity {before:.6g}, allowed {a!r} and {v!r}. Give a lower acceleration."
+    else:
+        said = "give smaller numbers."
+    raise InputError(f"{what}, joint {i + 1}: {status.reason}: {said}")

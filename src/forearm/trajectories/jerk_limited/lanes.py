@@ -1,0 +1,91 @@
+"""Plans of joints in step, one lane per joint: the shortest duration that all joints of a plan can take,
+their phases in it, and whether they stay in range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.trajectories.jerk_limited.compiled_joint import (
+    duration_function,
+    extremes_function,
+    phases_function,
+)
+from forearm.trajectories.joint import NEVER
+
+Array = NDArray[np.float64]
+Lanes = Sequence[Array]  # q0, qd0, qdd0, q1, qd1, qdd1, velocity, acceleration, jerk, (m, 1) each
+PASSES = 100  # over gaps in the durations of a plan: each joint has two at the most
+CLOSE = 2.0**-44  # relative: a duration that is later by so little is the same
+
+
+def first_durations(lanes: Lanes, after: Array) -> Array:
+    """The first duration from `after` (m, 1) on that each joint can take, (m, 1)."""
+    found: Array = duration_function().call(*lanes, after)
+    T = found[:, :1]
+    again = found[:, 1] > 0.0
+    if again.any():
+        # seldom, and then mostly once
+        T = np.array(T)
+        rows = np.flatnonzero(again)
+        while rows.size:
+            found = duration_function().call(*(x[rows] for x in lanes), T[rows])
+            T[rows] = found[:, :1]
+            rows = rows[found[:, 1] > 0.0]
+    return T
+
+
+def common_durations(lanes: Lanes, n: int, after: Array) -> Array:
+    """The first duration from `after` (b,) on that all n joints of each plan can take, (b,); NEVER or NaN
+    where there is none.
+    """
+    T = np.array(after)
+    rows = np.arange(len(T))
+    for _ in range(PASSES):
+        mine = of_plans(lanes, rows, n)
+        first = first_durations(mine, np.repeat(T[rows], n)[:, None]).reshape(-1, n)
+        later = np.maximum.reduce(first, axis=1)
+        moved = later > T[rows] * (1.0 + CLOSE)
+        T[rows] = later
+        # a joint that was free at its own duration may not be at that of another
+        rows = rows[moved & (np.minimum.reduce(first, axis=1) < later) & (later < NEVER)]
+        if not rows.size:
+            break
+    return T
+
+
+def phases_of(lanes: Lanes, T: Array, out: tuple[Array, Array, Array] | None = None) -> tuple[Array, ...]:
+    """Times of phases (m, 15), jerks in them (m, 15) and whether the duration is blocked (m, 1), for
+    durations (m, 1).
+    """
+    call = phases_function().call
+    made: tuple[Array, ...] = call(*lanes, T) if out is None else call(*lanes, T, out=out)
+    return made
+
+
+def places_of(lanes: Lanes) -> Array:
+    """The least and the largest place of each joint, (n, 2), on the fastest motion of one plan."""
+    n = len(lanes[0])
+    T = np.repeat(common_durations(lanes, n, np.zeros(1)), n)[:, None]
+    phases, jerks, _ = phases_of(lanes, T)
+    places: Array = extremes_function().call(*lanes[:3], phases, jerks)
+    return places
+
+
+def leaves_range(lanes: Lanes, phases: Array, jerks: Array, lower: Array, upper: Array) -> NDArray[np.bool_]:
+    """Whether joints leave their range (m,) on the way, by more than rounding."""
+    places: Array = extremes_function().call(*lanes[:3], phases, jerks)
+    doubt = 1e-12 * (np.abs(lanes[0][:, 0]) + np.abs(lanes[3][:, 0]) + (places[:, 1] - places[:, 0]))
+    outside: NDArray[np.bool_] = (places[:, 0] < lower - doubt) | (places[:, 1] > upper + doubt)
+    return outside
+
+
+def of_plans(lanes: Lanes, plans: NDArray[np.intp], n: int) -> Lanes:
+    """The lanes of these plans."""
+    if len(plans) * n == len(lanes[0]):
+        return lanes
+    rows = (plans[:, None] * n + np.arange(n)).ravel()
+    return [x[rows] for x in lanes]

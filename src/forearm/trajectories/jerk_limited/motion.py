@@ -1,0 +1,184 @@
+"""A motion kept as phases of constant jerk."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.logs.table import ENDINGS, write_table
+from forearm.trajectories.jerk_limited.joint import extremes
+from forearm.trajectories.sampling import motion_columns, times_within
+from forearm.values import check_ending
+
+Array = NDArray[np.float64]
+
+NAMES = ("points", "velocities", "accelerations", "phases", "jerks", "segments")
+
+
+@dataclass(frozen=True, eq=False)
+class JerkMotion:
+    """Motion of n joints through k + 1 points in k segments, each joint in p phases of constant jerk; made by
+    `jerk_limited` or `load_motion`.
+
+    All joints pass each point at one time.
+
+    Attributes:
+        points: joint coordinates (k + 1, n), rad or m.
+        velocities: joint velocities (k + 1, n) at the points.
+        accelerations: joint accelerations (k + 1, n) at the points.
+        phases: times of the phases of each joint in each segment, (k, n, p), s; some are 0.
+        jerks: joint jerks (k, n, p) in them.
+        segments: durations of the segments, (k,), s.
+    """
+
+    points: Array
+    velocities: Array
+    accelerations: Array
+    phases: Array
+    jerks: Array
+    segments: Array
+
+    def __post_init__(self) -> None:
+        for name, array in self.__dict__.copy().items():
+            if array.flags.writeable:
+                view = array.view()
+                view.setflags(write=False)
+                object.__setattr__(self, name, view)
+
+    @classmethod
+    def frozen(cls, *arrays: Array) -> JerkMotion:
+        """The motion of arrays that are read-only already, in the order of the attributes."""
+        motion = object.__new__(cls)
+        motion.__dict__.update(zip(NAMES, arrays, strict=True))
+        return motion
+
+    @property
+    def n(self) -> int:
+        """The number of joints."""
+        return int(self.points.shape[1])
+
+    @cached_property
+    def times(self) -> Array:
+        """When the points are passed, (k + 1,), from 0 on."""
+        passed = np.zeros(len(self.segments) + 1)
+        np.add.accumulate(self.segments, out=passed[1:])
+        return passed
+
+    @property
+    def duration(self) -> float:
+        """From the first point to the last, s."""
+        return float(self.segments[0] if len(self.segments) == 1 else self.times[-1])
+
+    @cached_property
+    def switches(self) -> Array:
+        """Every time at which a jerk may change, rising, the ends included."""
+        ends = np.cumsum(self.phases, axis=2)
+        inside = (self.phases > 0.0) & (ends < self.segments[:, None, None])
+        return np.unique(np.concatenate([self.times, (self.times[:-1, None, None] + ends)[inside]]))
+
+    @cached_property
+    def _from_start(self) -> tuple[Array, Array, Array, Array]:
+        """Time since the start of the segment and q, qd, qdd where phases begin, and at the end,
+        (k, n, p + 1) each.
+        """
+        return self._nodes(self.points[:-1], self.velocities[:-1], self.accelerations[:-1], 1.0)
+
+    @cached_property
+    def _from_end(self) -> tuple[Array, Array, Array, Array]:
+        """The same with the time until the end of the segment, summed up from there."""
+        return self._nodes(self.points[1:], self.velocities[1:], self.accelerations[1:], -1.0)
+
+    def _nodes(self, q: Array, qd: Array, qdd: Array, way: float) -> tuple[Array, Array, Array, Array]:
+        order = slice(None, None, int(way))
+        rows = [(np.zeros(q.shape), q, qd, qdd)]
+        for i in range(self.phases.shape[2])[order]:
+            t, j = self.phases[..., i], self.jerks[..., i]
+            s = way * t
+            rows.append((rows[-1][0] + t, *_moved(q, qd, qdd, j, s)))
+            _, q, qd, qdd = rows[-1]
+        time, q, qd, qdd = (np.stack(x, axis=2) for x in zip(*rows[order], strict=True))
+        return time, q, qd, qdd
+
+    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each:
+        at the points they are the points, to the bit.
+
+        The first half of a segment is counted from its start and the second back from its end.
+        """
+        single, times = times_within(t, self.duration)
+        q, qd, qdd, _ = self._states(times)
+        return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
+
+    def jerk_at(self, t: ArrayLike) -> Array:
+        """qddd at a time, (n,), or at times (m,), (m, n); at a switch what comes after it."""
+        single, times = times_within(t, self.duration)
+        jerk = self._states(times)[3]
+        return jerk[0] if single else jerk
+
+    def _states(self, times: Array) -> tuple[Array, Array, Array, Array]:
+        k = np.minimum(np.searchsorted(self.times, times, side="right") - 1, len(self.segments) - 1)
+        since = (times - self.times[k])[:, None]
+        # The end of a segment is met where the time says so, not where a sum of rounded times does.
+        until = np.where(times == self.times[k + 1], 0.0, self.segments[k] - since[:, 0])[:, None]
+        late = 2.0 * since > self.segments[k][:, None]
+        columns = np.arange(self.n)
+        p = self.phases.shape[2]
+        started = (self._from_start[0][k, :, 1:] <= since[..., None]).sum(axis=2)
+        left = (self._from_end[0][k, :, 1:] >= until[..., None]).sum(axis=2)
+        phase = np.minimum(np.where(late, left, started), p - 1)
+        jerk = self.jerks[k[:, None], columns, phase]
+        made = []
+        for nodes, place, elapsed, way in (
+            (self._from_start, phase, since, 1.0),
+            (self._from_end, phase + 1, until, -1.0),
+        ):
+            time, q, qd, qdd = (x[k[:, None], columns, place] for x in nodes)
+            made.append(_moved(q, qd, qdd, jerk, way * (elapsed - time)))
+        q, qd, qdd = (np.where(late, b, a) for a, b in zip(*made, strict=True))
+        return q, qd, qdd, jerk
+
+    def extremes(self) -> tuple[Array, Array, Array]:
+        """The least q, the largest q and the largest |qd| on the way, (n,) each."""
+        p = self.phases.shape[2]
+        times, jerks = ([x[..., i] for i in range(p)] for x in (self.phases, self.jerks))
+        with np.errstate(all="ignore"):
+            least, most = extremes(
+                self.points[:-1], self.velocities[:-1], self.accelerations[:-1], times, jerks
+            )
+        least, most = (np.vstack([x, self.points]) for x in (least, most))
+        _, _, qd, qdd = self._from_start
+        j = np.where(self.jerks == 0.0, 1.0, self.jerks)
+        turns = qdd[..., :-1] * qdd[..., 1:] < 0.0
+        top = np.where(turns, qd[..., :-1] - 0.5 * qdd[..., :-1] ** 2 / j, 0.0)
+        fastest = np.maximum(np.abs(qd).max(axis=(0, 2)), np.abs(top).max(axis=(0, 2)))
+        return least.min(axis=0), most.max(axis=0), fastest
+
+    def columns(self, step: float) -> dict[str, Array]:
+        """The motion as a table t, q1.., qd1.., qdd1..: every `step` seconds and at the end."""
+        return motion_columns(self, step)
+
+    def save(self, path: str | os.PathLike[str], step: float = 1e-3) -> None:
+        """Write it whole or not at all.
+
+        Args:
+            path: .json holds the phases and can be loaded, .csv and .parquet the table.
+            step: time between rows of the table, s.
+        """
+        if check_ending(path, (".json", *ENDINGS), "a motion") == ".json":
+            from forearm.trajectories.jerk_limited.motion_file import write_jerk_motion
+
+            write_jerk_motion(self, path)
+        else:
+            write_table(path, self.columns(step))
+
+    def __repr__(self) -> str:
+        return f"<JerkMotion of {self.n} joints through {len(self.points)} points in {self.duration:g} s>"
+
+
+def _moved(q: Array, qd: Array, qdd: Array, j: Array, s: Array) -> tuple[Array, Array, Array]:
+    """The state a time s later, or earlier where it is negative."""
+    return q + s * (qd + s * (0.5 * qdd + s * j / 6.0)), qd + s * (qdd + 0.5 * j * s), qdd + j * s

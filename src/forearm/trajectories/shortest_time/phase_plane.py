@@ -1,0 +1,87 @@
+"""The phase plane of a motion along a path as curves to draw: ds/dt over s, what bounds it, and which limit
+binds where.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from forearm.trajectories.shortest_time.timing import PathTiming
+
+Array = NDArray[np.float64]
+MOST = 3000  # intervals that are drawn
+FINEST = 2000  # of a short grid so many points are drawn, as speeds bend between its nodes
+HIGHEST = 1.7  # times the largest speed: how much of the maximum-velocity curve is shown
+
+
+@dataclass(frozen=True, eq=False)
+class PhasePlane:
+    """Curves of the phase plane.
+
+    Attributes:
+        s: places (m,).
+        maximum: the maximum-velocity curve at them, NaN where it is higher than what is drawn.
+        height: up to which speed is drawn.
+        curves: by name of the limit that binds ("" for none) s and ds/dt (k,) of its stretches, NaN between;
+            the limit that binds longest first.
+        shares: of the duration, by the same names.
+        stops: places within the path at which the motion comes to rest.
+        ends: (s, ds/dt) of the start and of the end, (2, 2).
+    """
+
+    s: Array
+    maximum: Array
+    height: float
+    curves: dict[str, tuple[Array, Array]]
+    shares: dict[str, float]
+    stops: Array
+    ends: Array
+
+
+def phase_plane(timing: PathTiming) -> PhasePlane:
+    """The curves of a timing."""
+    motion, limits = timing.motion, timing.limits
+    count, taken = len(limits), np.diff(motion.times)
+    binds = {str(name): float(taken[limits == name].sum()) / motion.duration for name in set(limits)}
+    names = sorted(binds, key=lambda name: (name == "", -binds[name]))
+    every, parts = max(1, count // MOST), max(1, FINEST // count)
+    bounds = np.concatenate([[0], np.flatnonzero(limits[1:] != limits[:-1]) + 1, [count]])
+    drawn: dict[str, list[Array]] = {name: [] for name in names}
+    gap = np.full((2, 1), np.nan)
+    for first, last in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        nodes = np.unique(np.append(np.arange(first, last, every), last))
+        drawn[str(limits[first])] += [_between(timing, motion.times[nodes], parts), gap]
+    curves = {name: np.concatenate(pieces[:-1], axis=1) for name, pieces in drawn.items()}
+    fastest = max(float(np.nanmax(speed)) for _, speed in curves.values())
+    height = 1.08 * max(min(float(timing.maximum_speed.max()), HIGHEST * fastest), fastest)
+    s, maximum = _ceiling(timing)
+    stops = timing.s[timing.profile.grid.stops]
+    return PhasePlane(
+        s,
+        np.where(maximum > 1.02 * height, np.nan, maximum),
+        height,
+        {name: (curve[0], curve[1]) for name, curve in curves.items()},
+        {name: binds[name] for name in names},
+        stops[(stops > 0.0) & (stops < timing.s[-1])],
+        _between(timing, motion.times[[0, -1]], 1).T,
+    )
+
+
+def _ceiling(timing: PathTiming) -> tuple[Array, Array]:
+    """The maximum-velocity curve without the stops, at which it is 0."""
+    every = max(1, len(timing.s) // MOST)
+    free = np.ones(len(timing.s), dtype=bool)
+    free[timing.profile.grid.stops] = False
+    return timing.s[free][::every], timing.maximum_speed[free][::every]
+
+
+def _between(timing: PathTiming, times: Array, parts: int) -> Array:
+    """Places and speeds at times and between them, (2, m)."""
+    share = np.arange(parts) / parts
+    fine = np.append((times[:-1, None] + np.diff(times)[:, None] * share).ravel(), times[-1])
+    return np.stack(timing.motion.along(fine)[:2])

@@ -1,0 +1,73 @@
+"""A time-optimal request as a plan: its waypoints become a path, its limits those along it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError
+from forearm.progress import Progress
+from forearm.trajectories.configurations import configurations
+from forearm.trajectories.path_options import PathOptions
+from forearm.trajectories.paths.splines import spline
+from forearm.trajectories.planning import Plan
+from forearm.trajectories.requests import OF_PATHS, Request
+from forearm.trajectories.shortest_time.path_motion import PathMotion
+from forearm.trajectories.shortest_time.time_optimal import time_optimal
+
+Array = NDArray[np.float64]
+SLACK = 1e-9  # rad, m: what rounding may put beyond a range
+
+
+def requested_plan(arm: Arm, request: Request, step: float = 1e-3, progress: Progress | None = None) -> Plan:
+    """The fastest motion along a spline through a request's waypoints, within its limits and the arm's.
+
+    Args:
+        arm: the arm.
+        request: one that is time-optimal; of another the usual path is taken.
+        step: time between samples of the plan, s.
+        progress: told how far it is.
+    """
+    options = PathOptions() if request.time_optimal is None else request.time_optimal
+    _refuse_velocities(request)
+    way = configurations(arm, request)
+    path = spline(way.q, options.continuity, name=request.name)
+    limits = {key: getattr(request, key) for key in ("velocity", "acceleration", *OF_PATHS)}
+    asked = asdict(options)
+    made = time_optimal(arm, path, **limits, **asked, dac=request.dac, step=step, progress=progress)
+    _check_range(arm, request, made.motion)
+    return replace(made, notes=(*way.notes, *made.notes))
+
+
+def _refuse_velocities(request: Request) -> None:
+    """Velocities at waypoints are the planner's to choose, but for rest at both ends."""
+    last = len(request.waypoints) - 1
+    for k, waypoint in enumerate(request.waypoints):
+        for key, velocity in (("qd", waypoint.qd), ("hand_velocity", waypoint.hand_velocity)):
+            if velocity is not None and (0 < k < last or np.nan_to_num(velocity).any()):
+                raise InputError(
+                    f"request {request.name!r}, waypoint[{k + 1}], {key}: a time-optimal motion chooses its "
+                    "velocities, from rest to rest; leave it out, or give start_speed and end_speed."
+                )
+
+
+def _check_range(arm: Arm, request: Request, motion: object) -> None:
+    """Refuse a path that leaves the range which the request gives."""
+    assert isinstance(motion, PathMotion)
+    least, most, _ = motion.extremes()
+    for key, reached, sign in (("lower", least, 1.0), ("upper", most, -1.0)):
+        given = getattr(request, key)
+        if given is None:
+            continue
+        bound = np.broadcast_to(given, (arm.n,))
+        beyond = np.flatnonzero(sign * (bound - reached) > SLACK)
+        if beyond.size:
+            j = int(beyond[0])
+            raise InputError(
+                f"request {request.name!r}, {key}: the path through the waypoints brings "
+                f"{arm.joints[j].name} to {reached[j]:.6g}, and {bound[j]:.6g} is allowed; give a tolerance "
+                "to the straight lines between the points, continuity = 1, or more points."
+            )

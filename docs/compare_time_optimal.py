@@ -33,7 +33,7 @@ def arms() -> dict[str, tuple[fa.Arm, dict[str, Any]]]:
 def waypoints(arm: fa.Arm) -> Any:
     """Five points around the middle of an arm's range."""
     lower, upper = (np.clip(x, -3.0, 3.0) for x in limits_of(arm))
-    return lower + (upper - lower) * np.random.default_rng(3).uniform(0.42, 0.58, (5, arm.n))
+    return lower + (upper - lower) * np.random.default_rng(3).uniform(0.35, 0.65, (5, arm.n))
 
 
 def worst(arm: fa.Arm, limits: dict[str, Any], plan: Any) -> tuple[float, float]:

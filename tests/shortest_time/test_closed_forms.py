@@ -26,7 +26,15 @@ def planar(count: int, gravity: float) -> Arm:
     for k in range(count):
         links.append(Link(name=f"link{k + 1}", mass=MASS, com=(LENGTH, 0.0, 0.0)))
         at = Frame(xyz=(LENGTH if k else 0.0, 0.0, 0.0), axis=(0.0, 0.0, 1.0))
-        joints.append(Joint(name=f"joint{k + 1}", kind="revolute", parent=links[-2].name, child=links[-1].name, placement=at))
+        joints.append(
+            Joint(
+                name=f"joint{k + 1}",
+                kind="revolute",
+                parent=links[-2].name,
+                child=links[-1].name,
+                placement=at,
+            )
+        )
     return Arm(name=f"planar{count}", links=tuple(links), tree=tuple(joints), gravity=(0.0, -gravity, 0.0))
 
 
@@ -34,7 +42,9 @@ PENDULUM = planar(1, GRAVITY)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("way", "speed", "acceleration"), [(1.7, 1.1, 2.3), (0.2, 1.1, 2.3), (1e-6, 5.0, 40.0)])
+@pytest.mark.parametrize(
+    ("way", "speed", "acceleration"), [(1.7, 1.1, 2.3), (0.2, 1.1, 2.3), (1e-6, 5.0, 40.0)]
+)
 def test_double_integrator(way: float, speed: float, acceleration: float) -> None:
     plan = timed(PENDULUM, [[0.3], [0.3 + way]], velocity=speed, acceleration=acceleration, torque=np.inf)
     top = min(speed, math.sqrt(way * acceleration))

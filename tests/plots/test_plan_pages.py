@@ -15,12 +15,13 @@ from forearm.trajectories.plan_page import plan_page
 from forearm.trajectories.shortest_time.phase_plane import phase_plane
 from forearm.trajectories.shortest_time.timing import PathTiming
 
+TORQUE = 180.0  # N m: little more than the motion takes without it
 POINTS = [[0.0, 0.1], [0.6, -0.4], [0.2, 0.5]]
 
 
 @pytest.fixture(scope="module")
 def plan() -> fa.Plan:
-    torque = ([0.0, 1.5], [[60.0, 30.0], [40.0, 20.0]])
+    torque = ([0.0, 1.5], [[TORQUE, TORQUE], [0.8 * TORQUE, 0.8 * TORQUE]])
     return fa.time_optimal(
         fa.load("ascher2"), POINTS, acceleration=9.0, velocity=2.0, torque=torque, continuity=0, points=60
     )

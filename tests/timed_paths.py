@@ -69,7 +69,10 @@ def shares(
         }
         if dac is not None and dac.span is not None:
             most = dac.span if dac.bits is None else dac.span * (1.0 - 0.5**dac.bits)
-            needed["DAC"], allowed["DAC"] = needed["voltage"], most * np.abs(dac.gain * amplifier_gains(arm, dac))
+            needed["DAC"], allowed["DAC"] = (
+                needed["voltage"],
+                most * np.abs(dac.gain * amplifier_gains(arm, dac)),
+            )
     if hand_speed is not None or hand_acceleration is not None:
         speed, rate = hand_motion(arm, q, qd, qdd)
         needed |= {"hand speed": speed[:, None], "hand acceleration": rate[:, None]}

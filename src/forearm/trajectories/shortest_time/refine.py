@@ -20,10 +20,14 @@ from forearm.trajectories.shortest_time.profile import (
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
-INSIDE = np.array([0.05, 0.25, 0.5, 0.75, 0.95])  # of an interval: where limits are looked at between its ends
+INSIDE = np.array(
+    [0.05, 0.25, 0.5, 0.75, 0.95]
+)  # of an interval: where limits are looked at between its ends
 ALLOWED = 1.0 / USED - 1.0  # of what may be used of a limit: what may be used beyond that between nodes
 COARSER = 4  # than the grid asked for: the first one, which tells where intervals must be short
-SLOW = np.array([1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-6, 1e-9])  # of x at an interval's other end: beside rest
+SLOW = np.array(
+    [1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-6, 1e-9]
+)  # of x at an interval's other end: beside rest
 ROUNDS = 6  # of splitting; then limits are used less where they are still exceeded
 MARGINS = 8  # rounds of that
 SPLIT = 4  # intervals in the place of one in which limits are exceeded

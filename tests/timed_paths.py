@@ -1,4 +1,4 @@
-"""What a plan along a path uses of every limit, by inverse dynamics between its knots: nothing of the planner's
+"""What a plan along a path uses of every limit, by inverse dynamics between knots: nothing of the planner's
 own limits in it.
 """
 
@@ -104,7 +104,7 @@ def timed(arm: Arm, path: Any, **given: Any) -> Plan:
 
 
 def hand_motion(arm: Arm, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array]:
-    """Speed and acceleration of the hand's origin, (m,) each, by differences of fourth order of its pose along
+    """Speed and acceleration of the hand's origin, (m,) each, by differences of its pose along
     q + t qd + t^2 qdd / 2.
     """
     fastest = np.maximum(np.abs(qd).max(axis=1), np.sqrt(np.abs(qdd).max(axis=1)))

@@ -1,5 +1,5 @@
-"""Durations along paths against those of toppra (recorded by tests/record_toppra.py), on its problem class: rigid
-arms within limits of velocity, torque and acceleration.
+"""Durations along paths against those of toppra (recorded by tests/record_toppra.py), on its problem class:
+rigid arms within limits of velocity, torque and acceleration.
 """
 
 from __future__ import annotations

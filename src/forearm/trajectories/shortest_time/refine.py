@@ -163,7 +163,7 @@ def largest_use(problem: PathProblem, profile: Profile) -> Array:
     grid, count = profile.grid, len(INSIDE)
     x = (profile.x[:-1, None] + INSIDE * np.diff(profile.x)[:, None]).ravel()
     shares = problem.largest(grid.within(problem, INSIDE), x, np.repeat(profile.u, count)).reshape(-1, count)
-    used = np.maximum.reduce(list(shares.T))  # a column after the other: faster than along short rows
+    used: Array = np.maximum.reduce(list(shares.T))  # a column after the other: faster than along short rows
     for end, other in ((1, 0), (0, 1)):
         still = np.flatnonzero(profile.x[end : end + grid.count] == 0.0)
         if not still.size:

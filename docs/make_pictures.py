@@ -40,6 +40,7 @@ def main() -> None:
     save_figure(precision_figure(arm, study, 1, 1), HERE / "pictures" / "precision.png")
     save_cost_picture(HERE / "pictures" / "cost.png")
     save_figure(waters_figure(), HERE / "pictures" / "phase-plane.png")
+    first_example("time-optimal.md")["plan"].timing.plot(HERE / "pictures" / "time-optimal.png")
     if find_spec("casadi") is not None:  # extra
         save_figure(swing_figure(), HERE / "pictures" / "casadi-swing.png")
     for name, schema in (("arm", json_schema()), ("parts", parts_schema()), ("request", request_schema())):
@@ -47,6 +48,14 @@ def main() -> None:
         (HERE.parent / "src" / "forearm" / "schemas" / f"{name}.schema.json").write_text(
             text, encoding="utf-8"
         )
+
+
+def first_example(page: str) -> dict[str, Any]:
+    """What the first example of a page leaves."""
+    text = (HERE / page).read_text(encoding="utf-8")
+    made: dict[str, Any] = {}
+    exec(compile(re.findall(r"^```python\n(.*?)^```", text, flags=re.M | re.S)[0], page, "exec"), made)
+    return made
 
 
 @drawn

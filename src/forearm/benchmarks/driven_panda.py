@@ -8,7 +8,8 @@ from forearm.arm.arm import Arm
 from forearm.arm.drive import Bearing, Friction, Motor, Transmission
 from forearm.files.load import load
 
-# Gaz and others 2019, supplement: friction f1 / (1 + exp(-f2 (qd + f3))) - f1 / (1 + exp(-f2 f3)), joints 1 to 7
+# Gaz and others 2019, supplement: friction of joints 1 to 7 is
+# f1 / (1 + exp(-f2 (qd + f3))) - f1 / (1 + exp(-f2 f3))
 F1 = (0.54615, 0.87224, 0.64068, 1.2794, 0.83904, 0.30301, 0.56489)  # N m
 F2 = (5.1181, 9.0657, 10.136, 5.5903, 8.3469, 17.133, 10.336)  # s/rad
 F3 = (0.039533, 0.025882, -0.04607, 0.036194, 0.026226, -0.021047, 0.0035526)  # rad/s

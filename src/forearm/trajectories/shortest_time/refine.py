@@ -164,12 +164,9 @@ def largest_use(problem: PathProblem, profile: Profile) -> Array:
     x = (profile.x[:-1, None] + INSIDE * np.diff(profile.x)[:, None]).ravel()
     shares = problem.largest(grid.within(problem, INSIDE), x, np.repeat(profile.u, count)).reshape(-1, count)
     used = np.maximum.reduce(list(shares.T))  # a column after the other: faster than along short rows
-    for end, other in ((1, 0), (0, 1)):
-        still = np.flatnonzero(profile.x[end : end + grid.count] == 0.0)
-        if not still.size:
-            continue
-        shares = _beside_rest(problem, profile, 2 * still + end, profile.x[still + other])
-        used[still] = np.maximum(used[still], shares)
+    left, right = (np.flatnonzero(x == 0.0) for x in (profile.x[:-1], profile.x[1:]))
+    ends, moving = np.concatenate([2 * left, 2 * right + 1]), profile.x[np.concatenate([left + 1, right])]
+    np.maximum.at(used, ends // 2, _beside_rest(problem, profile, ends, moving))
     return used if grid.margin is None else used * grid.margin
 
 
@@ -177,16 +174,17 @@ def _beside_rest(problem: PathProblem, profile: Profile, ends: Indices, x: Array
     """The largest shares where intervals end at rest, (k,): without friction, which no longer brakes then,
     and at the low speeds between rest and x (k,) at which dry friction changes.
     """
-    rest, u = profile.ends[ends], profile.u[ends // 2]
-    used = np.zeros(len(ends))
-    for x_rest, friction in [(0.0 * x, 0.0), *((share * x, 1.0) for share in SLOW)]:
-        rows = rest.rows.copy()
-        directions = rows.reshape(len(ends), problem.layout.payloads, -1)[
-            ..., problem.layout.slices["direction"]
-        ]
-        directions[...] = friction * np.sign(directions)
-        used = np.maximum(used, problem.largest(replace(rest, rows=rows), x_rest, u))
-    return used
+    if not ends.size:
+        return np.zeros(0)
+    speeds = np.array([0.0, *SLOW])[:, None]
+    rest = profile.ends[np.tile(ends, len(speeds))]
+    numbers = rest.rows.reshape(len(speeds), -1, problem.layout.payloads, problem.layout.one_width)
+    directions = numbers[..., problem.layout.slices["direction"]]
+    directions[...] = np.sign(directions)
+    directions[0] = 0.0
+    u = np.tile(profile.u[ends // 2], len(speeds))
+    shares = problem.largest(rest, (speeds * x).ravel(), u).reshape(len(speeds), -1)
+    return np.asarray(shares.max(axis=0))
 
 
 def _split(grid: Grid, parts: NDArray[np.intp]) -> Grid:

@@ -25,7 +25,7 @@ from forearm.trajectories.shortest_time.limit_rows import (
 )
 from forearm.trajectories.shortest_time.path_limits import PathLimits
 from forearm.trajectories.shortest_time.path_loads import path_place
-from forearm.trajectories.shortest_time.speed_steps import traced_backward, traced_forward, traced_top
+from forearm.trajectories.shortest_time.speed_steps import NEAR, traced_backward, traced_forward, traced_top
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -336,12 +336,14 @@ def fastest_profile(
     low, high = np.append(made["lows"][:, 0], last[0]), np.append(made["highs"][:, 0], last[1])
     if (high < 0.0).any():
         raise NoProfile(grid, int(np.flatnonzero(high < 0.0).max()), "passage")
-    x0 = high[0] if x_start is None else x_start
+    # edges are known to NEAR: a little inside of them bounds leave a u for sure
+    inside = np.maximum(low, high * (1.0 - 4.0 * NEAR))
+    x0 = inside[0] if x_start is None else x_start
     if x0 > high[0] * (1.0 + ROOM) + ROOM**2 or x0 < low[0] * (1.0 - ROOM):
         raise NoProfile(grid, 0, "start", float(high[0]), float(low[0]))
     _, made = problem.forward(
         carry={"x": np.array([min(x0, high[0])])},
-        rows=rows | {"ahead": np.stack([low[1:], high[1:]], axis=1)},
+        rows=rows | {"ahead": np.stack([low[1:], inside[1:]], axis=1)},
     )
     x = np.append(min(x0, high[0]), made["reached"][:, 0])
     # sums of rounded steps end beside these

@@ -163,7 +163,7 @@ def largest_use(problem: PathProblem, profile: Profile) -> Array:
     grid, count = profile.grid, len(INSIDE)
     x = (profile.x[:-1, None] + INSIDE * np.diff(profile.x)[:, None]).ravel()
     shares = problem.largest(grid.within(problem, INSIDE), x, np.repeat(profile.u, count)).reshape(-1, count)
-    used = np.maximum.reduce(list(shares.T))  # a column after the other: faster than along short rows
+    used: Array = np.maximum.reduce(list(shares.T))  # a column after the other: faster than along short rows
     left, right = (np.flatnonzero(x == 0.0) for x in (profile.x[:-1], profile.x[1:]))
     ends, moving = np.concatenate([2 * left, 2 * right + 1]), profile.x[np.concatenate([left + 1, right])]
     np.maximum.at(used, ends // 2, _beside_rest(problem, profile, ends, moving))

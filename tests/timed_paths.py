@@ -1,5 +1,5 @@
-"""What a plan along a path uses of every limit, by inverse dynamics between its knots: nothing of the
-planner's own limits in it.
+"""What a plan along a path uses of every limit, by inverse dynamics between knots: nothing of the planner's
+own limits in it.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ def timed(arm: Arm, path: Any, **given: Any) -> Plan:
 
 
 def hand_motion(arm: Arm, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array]:
-    """Speed and acceleration of the hand's origin, (m,) each, by differences of fourth order of its pose
-    along q + t qd + t^2 qdd / 2.
+    """Speed and acceleration of the hand's origin, (m,) each, by differences of its pose along
+    q + t qd + t^2 qdd / 2.
     """
     fastest = np.maximum(np.abs(qd).max(axis=1), np.sqrt(np.abs(qdd).max(axis=1)))
     h = 1e-2 / np.maximum(fastest, 1e-9)[:, None]

@@ -44,6 +44,20 @@ def test_points(capsys: Capture) -> None:
 
 
 @pytest.mark.slow
+def test_points_with_limits_of_jerk(capsys: Capture, tmp_path: Path) -> None:
+    asked = ("panda", "--q", START, "--to", THERE, "--acceleration", "3", "--step", "0.01")
+    file = tmp_path / "motion.json"
+    found = document(capsys, *asked, "--jerk", "20", "-o", str(file))
+    assert found["duration"] > document(capsys, *asked)["duration"]
+    assert np.abs(np.diff(found["qdd"], axis=0)).max() <= 20.0 * 0.01 * (1.0 + 1e-9)
+    assert np.allclose(found["points"], [[float(x) for x in text.split(",")] for text in (START, THERE)])
+    assert document(capsys, "panda", str(file), "--step", "0.01")["duration"] == found["duration"]
+    code, _, err = run(capsys, *asked, "--jerk", "20", "--phase", str(tmp_path / "a.png"), "--joint", "1")
+    assert code != 0
+    assert "a motion with limits of jerk, has no constant accelerations to draw" in err
+
+
+@pytest.mark.slow
 def test_the_report_names_what_is_largest(capsys: Capture) -> None:
     code, out, err = run(capsys, "panda", "--q", START, "--to", THERE, "--to", START, "--acceleration", "60")
     assert code == 0

@@ -140,7 +140,7 @@ def test_lists_of_numbers_are_taken_by_the_letter(name: str, option: str, capsys
         line_of += ["--to", "0.1,0.2"]
     if (name, option) == ("plan", "--line-to"):
         line_of = line_of[:2]
-    if name == "plan" and option in ("--torque", "--current", "--voltage", "--jerk", "--payload"):
+    if name == "plan" and option in ("--torque", "--current", "--voltage", "--payload"):
         line_of.append("--time-optimal")
     for word in ("0.1,x", "0.1,nan", "0.1,,0.2", "0.1,0.2,", "1_0,2", "1,2,3,4,5,6,7,8,9"):
         text = refused(capsys, *line_of, f"{option}={word}")

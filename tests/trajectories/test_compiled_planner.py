@@ -74,7 +74,7 @@ def test_machine_code_is_the_formula_to_the_bit() -> None:
     again = bang_bang_many(*asked, LIMITS, longer)
     check_same(again, reference(asked, LIMITS, longer))
     kinds = set(plans.status.tolist()) | set(again.status.tolist())
-    assert kinds == set(PlanStatus) - {PlanStatus.NO_NUMBER}
+    assert kinds == set(PlanStatus) - {PlanStatus.NO_NUMBER, PlanStatus.TOO_HARD}
 
 
 def test_one_plan_is_the_formula_on_floats_to_the_bit() -> None:

@@ -21,6 +21,7 @@ from forearm.trajectories import (
     jerk_limited_many,
 )
 from forearm.trajectories.jerk_limited.compiled_joint import duration_function, phases_function
+from forearm.trajectories.jerk_limited.duration import velocity_durations
 from forearm.trajectories.jerk_limited.extremal import Ends, farthest
 from forearm.trajectories.jerk_limited.joint import first_possible, phases
 
@@ -154,6 +155,29 @@ def test_the_slope_of_the_farthest_way_is_its_derivative() -> None:
     # but where velocity V is reached, where it jumps
     assert np.sort(off)[-20] < 1e-7
     assert np.ptp(here.slope) > 0.3
+
+
+def test_the_slope_of_the_farthest_way_falls_first_and_then_rises() -> None:
+    """What the search for durations rests on: for all durations that the change of velocity can take, up to
+    where velocity V is held.
+    """
+    rng = np.random.default_rng(6)
+    bends = 0
+    for _ in range(300):
+        V = 10.0 ** rng.uniform(-1.5, 1.5)
+        v0, v1 = rng.uniform(-V, V, 2)
+        a0, a1 = rng.uniform(-1.0, 1.0, 2) * np.minimum(1.0, np.sqrt(2.0 * (V - np.abs([v0, v1]))))
+        ends = Ends(v0, a0, v1, a1, V)
+        shortest, start, end = velocity_durations(ends)
+        last = end + 4.0 * V + 8.0
+        for low, high in [(shortest, start), (end, last)] if end > start else [(shortest, last)]:
+            T = low + (high - low) * np.linspace(0.0, 1.0, 600) ** 2
+            found = farthest(ends, T)
+            change = np.diff(np.where(found.times[3] > 0.0, np.nan, found.slope))
+            rises = change[np.abs(change) > 1e-9] > 0.0
+            assert (np.diff(rises.astype(int)) >= 0).all(), ends
+            bends += bool(rises.any() and not rises.all())
+    assert bends > 30
 
 
 def test_machine_code_is_the_reference() -> None:

@@ -1,5 +1,5 @@
-"""Durations along paths against those of toppra (recorded by tests/record_toppra.py), on its problem
-class: rigid arms within limits of velocity, torque and acceleration.
+"""Durations along paths against those of toppra (recorded by tests/record_toppra.py), on its problem class:
+rigid arms within limits of velocity, torque and acceleration.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import forearm as fa
-from forearm.benchmarks.time_optimal import waypoints
 
 RECORDED = json.loads((Path(__file__).parent / "toppra.json").read_text(encoding="utf-8"))
 AGREEMENT = 1e-3  # of the duration
+FROM_LIMIT = 2e-3  # of the duration: of 1,000 intervals, and of 0.9996 of every limit
+SPARED = 4e-4  # of every limit: what is not used of it; no plan is shorter for that
 
 
 @pytest.mark.slow
@@ -32,7 +33,7 @@ def test_durations_are_those_of_toppra() -> None:
     same_grid, limit = np.array(apart).T
     assert np.abs(same_grid).max() < AGREEMENT
     assert (limit > 0.0).all(), "shorter than what toppra tends to"
-    assert (limit < AGREEMENT).all()
+    assert (limit < FROM_LIMIT).all()
     assert len(apart) == 8
     assert any(case["acceleration"] for case in RECORDED["cases"])
 
@@ -45,6 +46,8 @@ def test_torques_hold_between_nodes_where_collocation_exceeds_them() -> None:
     ends = [grids[scheme, finest]["duration"] for scheme in ("collocation", "interpolation")]
     assert ends[0] == pytest.approx(ends[1], rel=1e-5)
     assert grids["collocation", 1000]["excess"] > 0.1
+    from forearm.benchmarks.time_optimal import waypoints
+
     arm = fa.load("panda")
     effort = np.array([joint.max_effort for joint in arm.joints])
     for count in (250, 1000):

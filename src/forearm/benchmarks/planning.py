@@ -40,7 +40,7 @@ def rows(peers: bool) -> Iterator[BenchmarkRow]:
     rng = np.random.default_rng(4)
     q0, q1 = rng.uniform(-2.5, 2.5, (2, MANY, JOINTS))
     qd0, qd1 = rng.uniform(-1.0, 1.0, (2, MANY, JOINTS)) * VELOCITY
-    states: tuple[Any, ...] = (q0, qd0, q1, qd1)
+    states: tuple[Floats, ...] = (q0, qd0, q1, qd1)
     few = tuple(x[:FEW] for x in states)
     one, each = (
         ([Ruckig(x).work() for x in (few, states)]) if peers and problem("Ruckig") is None else (None, None)

@@ -32,7 +32,7 @@ from forearm.trajectories.shortest_time.time_optimal import MOST_POINTS, time_op
 OF_JOINTS = ("acceleration", "velocity", "torque", "current", "voltage", "jerk")
 OF_HAND = ("hand_speed", "hand_acceleration")
 OF_PATH = ("path_jerk", "payload", "duration", "start_speed", "end_speed", "points", "tolerance")
-ONLY_HERE = ("torque", "current", "voltage", "jerk", "continuity", *OF_PATH)
+ONLY_HERE = ("torque", "current", "voltage", "continuity", *OF_PATH)
 TURNING = ("acceleration", "velocity", "jerk")  # what --degrees is about
 
 
@@ -71,12 +71,6 @@ def add_time_optimal(parser: argparse.ArgumentParser) -> None:
         fast.add_argument(
             f"--{name}", metavar="A,B,...", help=f"{what}; {each}, inf for none (default: {own})"
         )
-    fast.add_argument(
-        "--jerk",
-        metavar="A,B,...",
-        help=f"largest rates of acceleration, rad/s^3 (m/s^3), degrees/s^3 with --degrees; {each} "
-        "(default: none)",
-    )
     fast.add_argument(
         "--path-jerk",
         type=POSITIVE,

@@ -91,9 +91,9 @@ class Request:
         lower, upper: range of q, rad or m; None: the arm's.
         name: what messages call it.
         dac: the converter whose range voltages must stay in; None: none.
+        torque, current, voltage: of a time-optimal plan, as in `fa.time_optimal`.
         jerk: largest |qddd|, rad/s^3 (m/s^3); None: accelerations may jump.
-        torque, current, voltage, path_jerk, hand_speed, hand_acceleration: further limits of a
-            time-optimal plan, as in `fa.time_optimal`.
+        path_jerk, hand_speed, hand_acceleration: of a time-optimal plan, as in `fa.time_optimal`.
         time_optimal: whether the motion is to be the fastest along a path through the waypoints, and
             how: True, or `PathOptions`; False: bang-bang.
     """

@@ -3,7 +3,8 @@
 In the units of `extremal`. A duration T is possible if the change of velocity can take it, and the way lies
 between those of the nearest and of the farthest motion. Seen from the side on which the way is too long,
 f(T) = farthest way - way has to rise to 0. Where the change of velocity can take all durations between two,
-the slope of f falls first and then rises, until velocity V is reached and it stays at V. So with f(T) < 0, a
+the slope of f falls first and then rises, until velocity V is reached and it stays at V (found on random ends
+and not proven; test_jerk_limited samples it, and durations are compared with Ruckig's). So with f(T) < 0, a
 tangent in T that rises meets 0 before f does as long as f bends down; if f is positive there, or the tangent
 falls, what follows bends up and has one root, which tangents from beyond it approach from one side.
 """

@@ -38,7 +38,12 @@ class PathMotion:
 
     @staticmethod
     def of(path: JointPath, profile: Profile) -> PathMotion:
-        """With s'' constant in each interval of a profile."""
+        """With s'' constant in each interval of a profile.
+
+        Args:
+            path: where it goes.
+            profile: its speeds.
+        """
         start = np.sqrt(profile.x[:-1])
         coefficients = np.stack([profile.grid.s[:-1], start, 0.5 * profile.u], axis=1)
         return PathMotion(path, profile.grid.s, profile.times, coefficients, profile.grid.piece)

@@ -93,7 +93,10 @@ def edge(ranges: Ranges, start: Scalar, u: Scalar, other: Scalar, known: Scalar)
         room, slope = most.value - least.value, most.slope - least.slope
         off = CLOSE * (abs(least.value) + abs(most.value)) + FLAT  # of u: what the bounds are known to
         between = minimum(maximum(u, least.value), most.value)
-        target = choose(room, 0.0, 0.5 * (least.value + most.value), between)
+        # without room the bound nearer to 0: the other may be that of a limit that u hardly changes, and so
+        # far away that what the rest say of u drowns in rounding
+        nearer = choose(abs(least.value), abs(most.value), least.value, most.value)
+        target = choose(room, 0.0, nearer, between)
         settles = choose(off, abs(target - u), choose(settling, SETTLING, 1.0, 0.0), 0.0)
         # only at a u between them the bounds are those of the limits themselves
         missed = choose(room, -off, 1.0, choose(off, abs(between - u), 1.0, 0.0))
@@ -111,7 +114,7 @@ def edge(ranges: Ranges, start: Scalar, u: Scalar, other: Scalar, known: Scalar)
         aim = choose(turn, 1.5, aim, 0.5 * (inside_next + outside_next))
         moved = [
             choose(0.5, is_edge, x, aim),
-            choose(0.5, missed, most.value + most.slope * (aim - x), target),
+            target,
             inside_next,
             outside_next,
             maximum(known, 1.0 - missed),

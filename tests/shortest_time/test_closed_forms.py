@@ -25,8 +25,8 @@ def planar(count: int, gravity: float) -> Arm:
     links = [Link(name="base", mass=1.0)]
     joints = []
     for k in range(count):
-        links.append(Link(name=f"link{k + 1}", mass=MASS, com=(LENGTH, 0.0, 0.0)))
-        at = Frame(xyz=(LENGTH if k else 0.0, 0.0, 0.0), axis=(0.0, 0.0, 1.0))
+        links.append(Link(name=f"link{k + 1}", mass=MASS, com=np.array([LENGTH, 0.0, 0.0])))
+        at = Frame(xyz=np.array([LENGTH if k else 0.0, 0.0, 0.0]), axis=np.array([0.0, 0.0, 1.0]))
         joints.append(
             Joint(
                 name=f"joint{k + 1}",
@@ -36,7 +36,9 @@ def planar(count: int, gravity: float) -> Arm:
                 placement=at,
             )
         )
-    return Arm(name=f"planar{count}", links=tuple(links), tree=tuple(joints), gravity=(0.0, -gravity, 0.0))
+    return Arm(
+        name=f"planar{count}", links=tuple(links), tree=tuple(joints), gravity=np.array([0.0, -gravity, 0.0])
+    )
 
 
 PENDULUM = planar(1, GRAVITY)
@@ -50,6 +52,7 @@ def test_double_integrator(way: float, speed: float, acceleration: float) -> Non
     plan = timed(PENDULUM, [[0.3], [0.3 + way]], velocity=speed, acceleration=acceleration, torque=np.inf)
     top = min(speed, math.sqrt(way * acceleration))
     assert plan.duration == pytest.approx(way / top + top / acceleration, rel=PLANNED)
+    assert isinstance(plan.motion, PathMotion)
     assert np.abs(plan.at(plan.motion.switches)[1]).max() == pytest.approx(top, rel=PLANNED)
 
 

@@ -35,26 +35,37 @@ def infeasible(problem: PathProblem, found: NoProfile) -> InputError:
 
 def _blocked(problem: PathProblem, found: NoProfile) -> str:
     """Where the path cannot be passed, which limit stands in the way, and how much more of it is needed."""
-    grid = found.grid
+    grid, name = found.grid, problem.path.name
     node = min(found.node, grid.count - 1)
-    share, label, speed = least_share(problem, grid, node)
-    s = float(grid.s[found.node])
+    slowly, label, s = _slow_share(problem, grid)
+    share, what = slowly, "slowly"
+    if slowly <= 1.0:
+        share, label, speed = least_share(problem, grid, node)
+        s, what = float(grid.s[found.node]), f"at ds/dt = {speed:.4g}"
     q = problem.path.at(np.array([s]))[0][0]
-    what = "standing still" if speed == 0.0 else f"at ds/dt = {speed:.4g}"
-    posture = f"at s = {s:.6g} of {grid.s[-1]:.6g}, q = {shorten(np.round(q, 4).tolist())}"
+    posture = f"s = {s:.6g} of {grid.s[-1]:.6g}, q = {shorten(np.round(q, 4).tolist())}"
     if share <= 1.0:
         return (
-            f"time_optimal: nothing leads from {posture} to the end of {problem.path.name!r}: limits hold "
-            f"there, with {share:.3g} of {limit_name(*label)}, but not for what follows. Take another path, "
-            "or higher limits."
+            f"time_optimal: nothing leads from {posture} to the end of {name!r}: limits hold there, with "
+            f"{share:.3g} of {limit_name(*label)}, but not for what follows. Take another path, or higher "
+            "limits."
         )
     kind, joint = label
     allowed = _allowed(problem, kind, joint, s)
     return (
-        f"time_optimal: {problem.path.name!r} cannot be passed {posture}: even {what} "
-        f"{joint or 'the hand'} needs {share * allowed:.4g} of the {allowed:.4g} {UNITS[kind]} of its "
-        f"{kind}, {share:.3g} times as much. Take another path, a lighter load, or a higher limit of {kind}."
+        f"time_optimal: {name!r} cannot be passed at {posture}: even {what} {joint or 'the hand'} needs "
+        f"{share * allowed:.4g} of the {allowed:.4g} {UNITS[kind]} of its {kind}, {share:.3g} times as much. "
+        f"Take another path, a lighter load, or a higher limit of {kind}."
     )
+
+
+def _slow_share(problem: PathProblem, grid: Grid) -> tuple[float, tuple[str, str], float]:
+    """The largest share of a limit that moving slowly takes on the way, whose it is, and where."""
+    places = grid.within(problem, np.array([0.0, 1.0]))
+    still = np.zeros(len(places.s))
+    shares = np.abs(problem.shares(places, still, still)[0])
+    k, row = np.unravel_index(int(shares.argmax()), shares.shape)
+    return float(shares[k, row]) * USED, problem.layout.names[row], float(places.s[k])
 
 
 def least_share(problem: PathProblem, grid: Grid, node: int) -> tuple[float, tuple[str, str], float]:

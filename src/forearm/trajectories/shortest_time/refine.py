@@ -32,6 +32,7 @@ ROUNDS = 6  # of splitting; then limits are used less where they are still excee
 MARGINS = 8  # rounds of that
 SPLIT = 4  # intervals in the place of one in which limits are exceeded
 MOST_PARTS = 64  # in the place of one of the first grid
+STRETCHES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # of the path: where a motion slows down to take its time
 SLOWINGS = 60  # tries for a given duration; five are usual
 SAME = 1e-10  # of a duration: as good as the one asked for
 MOST_NODES = 200_000
@@ -115,16 +116,33 @@ def slowed_profile(
         # the duration is nearly 1 / share
         share *= taken / duration
         share = share if slow < share < fast else 0.5 * (slow + fast)
-        ceiling = share * share * shortest.x
-        start, end = (
-            None if x is None else min(x, float(most))
-            for x, most in zip((boundary.start, boundary.end), ceiling[[0, -1]], strict=True)
-        )
-        profile = fastest_profile(problem, shortest.grid, start, end, ceiling)
+        profile, ceiling = _under(problem, shortest, boundary, share * share)
         taken = profile.duration
         slow, fast = (share, fast) if taken > duration else (slow, share)
     stretched = taken / duration
     return replace(profile, x=profile.x * stretched * stretched), ceiling
+
+
+def _under(
+    problem: PathProblem, shortest: Profile, boundary: Boundary, share: float
+) -> tuple[Profile, Array]:
+    """The fastest profile under a share of the fastest (ds/dt)^2, and this ceiling; beside ends that have a
+    speed it is higher, over the shortest of some stretches in which the motion can slow down.
+    """
+    s, x = shortest.grid.s, shortest.x
+    for stretch in STRETCHES:
+        reach = stretch * s[-1]
+        ceiling = share * x
+        if boundary.start:
+            ceiling = np.maximum(ceiling, np.minimum(x, x[0] * (1.0 - s / reach)))
+        if boundary.end:
+            ceiling = np.maximum(ceiling, np.minimum(x, x[-1] * (1.0 - (s[-1] - s) / reach)))
+        try:
+            return fastest_profile(problem, shortest.grid, boundary.start, boundary.end, ceiling), ceiling
+        except NoProfile:
+            if stretch == STRETCHES[-1] or not (boundary.start or boundary.end):
+                raise
+    raise AssertionError
 
 
 def _losses(problem: PathProblem, profile: Profile) -> Array:

@@ -9,9 +9,9 @@ import numpy as np
 
 import forearm as fa
 from forearm.benchmarks.driven_panda import panda_with_friction
-from forearm.trajectories.drive_limits import DriveLimits
 from forearm.kinematics.limits import limits_of
 from forearm.trajectories import from_motion
+from forearm.trajectories.drive_limits import DriveLimits
 
 POINTS = 300
 CLOSE = 1e-3  # of limits: where the search for a share of them ends
@@ -52,8 +52,8 @@ def worst(arm: fa.Arm, limits: dict[str, Any], plan: Any) -> tuple[float, float]
 
 
 def blind(arm: fa.Arm, limits: dict[str, Any], share: float) -> Any:
-    """A plan without friction within a share of torques and voltages; of an arm that has none, one of the rigid
-    arm, which knows no voltages either.
+    """A plan without friction within a share of torques and voltages; of an arm that has none, one of the
+    rigid arm, which knows no voltages either.
     """
     known = dict(limits)
     without = arm.with_drives(friction=None)

@@ -3,7 +3,7 @@
 toppra (pip package toppra, MIT) is no dependency of forearm. To record anew, in an environment that has it:
 python tests/record_toppra.py
 It is given forearm's inverse dynamics of the rigid arm, the same natural cubic spline and an even grid;
-limits are those of velocity, torque and, in every other case, acceleration. `limit` is its duration on a
+limits are those of velocity, torque and, in half of the cases, acceleration. `limit` is its duration on a
 fine grid. The table of docs/time-optimal.md is recorded too: durations and the largest share of a torque
 limit that is exceeded at ten moments per interval, by number of intervals and scheme.
 """

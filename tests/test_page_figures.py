@@ -5,6 +5,7 @@ schedules that need no clock.
 from __future__ import annotations
 
 import re
+import runpy
 import warnings
 from functools import cache
 from pathlib import Path
@@ -135,3 +136,19 @@ def test_what_waits_cost() -> None:
     for cost, length, count in zip((0.0, 1.0, 4.0, 16.0), lengths[1:], waits[1:], strict=True):
         made = schedule_by_priority(graph, 4, communication=2.0, synchronisation=cost)
         assert [made.length, made.waits] == [float(length), float(count.partition(":")[0])]
+
+
+@pytest.mark.long
+def test_comparisons_of_time_optimal_plans() -> None:
+    made = runpy.run_path(str(DOCS / "compare_time_optimal.py"))
+    for first, found in (("arm, blind", made["friction_blind"]()), ("arm | bang-bang", made["bang_bang"]())):
+        printed = rows_below("time-optimal.md", first)
+        assert len(printed) == len(found)
+        for row, cells in zip(printed, found, strict=True):
+            assert row[0].split(",")[0] == cells[0]
+            for a, b in zip(row[1:], cells[1:], strict=True):
+                percent = a.endswith("%")
+                assert b.endswith("%") == percent
+                if a != "-":
+                    close = {"abs": 1.01} if percent else {"rel": CLOSE}
+                    assert float(b.split()[0]) == pytest.approx(float(a.split()[0]), **close)

@@ -51,7 +51,7 @@ class URange:
         that u hardly changes this is a lot of u.
         """
         inverse = 1.0 / choose(abs(by_u), FLAT, FLAT, by_u)
-        most = 1.0 + CLOSE * (1.0 + abs(by_x) * x)
+        most = 1.0 + CLOSE
         a, b, slope = u + (most - share) * inverse, u - (most + share) * inverse, -by_x * inverse
         return self.within(UBound(minimum(a, b), slope), UBound(maximum(a, b), slope))
 

@@ -46,9 +46,9 @@ class URange:
     least: UBound
     most: UBound
 
-    def with_share(self, x: Scalar, u: Scalar, share: Scalar, by_u: Scalar, by_x: Scalar) -> URange:
-        """Where -1 <= share <= 1 must hold too, straight on from u, but for what shares are known to: of one
-        that u hardly changes this is a lot of u.
+    def with_share(self, u: Scalar, share: Scalar, by_u: Scalar, by_x: Scalar) -> URange:
+        """Where -1 <= share <= 1 must hold too, straight on from u, but for what shares are known to: of one that
+        u hardly changes this is a lot of u.
         """
         inverse = 1.0 / choose(abs(by_u), FLAT, FLAT, by_u)
         most = 1.0 + CLOSE
@@ -152,7 +152,7 @@ def bounded_by(shares: Callable[[Scalar, Scalar], list[Scalar]], graph: Graph) -
     def bounded(x: Scalar, u: Scalar) -> URange:
         found = anywhere()
         for share in zip(*substituted(graph, [made, by_u, by_x], {x_any: x, u_any: u}), strict=True):
-            found = found.with_share(x, u, *share)
+            found = found.with_share(u, *share)
         return found
 
     return bounded

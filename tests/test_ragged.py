@@ -29,7 +29,8 @@ GIVEN: dict[str, Any] = {
     "arm": ARM, "q": q, "qd": qd, "qdd": x, "tau": x, "T": T, "R": R, "W": R, "V": T, "Wd": R, "w": p,
     "velocity": p, "acceleration": p, "values": p, "rates": p, "form": "rpy", "near": q, "poses": T[None],
     "law": "pd", "step": 1e-3,
-    "q0": q, "qd0": qd, "q1": x, "qd1": qd, "limits": LIMITS, "duration": 0.01, "voltage": x, "postures": q,
+    "q0": q, "qd0": qd, "qdd0": 0.1 * x, "q1": x, "qd1": qd, "qdd1": 0.1 * q, "limits": LIMITS,
+    "path": np.stack([q, x]), "duration": 0.01, "voltage": x, "postures": q,
     "position": p, "orientation": p, "points": np.stack([q, x]), "velocities": None, "to": p, "speed": 0.1,
     "size": 1.0, "stiffness": np.ones(ARM.n), "bandwidth": 10.0, "period": 1e-3, "still": q > 9.0,
     "name": "silver-w", "motion": LINE, "table": DH,
@@ -38,6 +39,9 @@ GIVEN: dict[str, Any] = {
 }  # fmt: skip
 OTHERWISE: dict[str, dict[str, Any]] = {
     "trajectories.bang_bang_many": {name: np.stack([q, x]) for name in ("q0", "qd0", "q1", "qd1")},
+    "trajectories.jerk_limited": {"limits": LIMITS.with_jerk(20.0)},
+    "trajectories.jerk_limited_many": {"limits": LIMITS.with_jerk(20.0)}
+    | {name: np.stack([q, x]) for name in ("q0", "qd0", "qdd0", "q1", "qd1", "qdd1")},
     "forearm.Waypoint": {"q": q},
     "trajectories.Waypoint": {"q": q},
 }

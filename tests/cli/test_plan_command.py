@@ -54,7 +54,7 @@ def test_points_with_limits_of_jerk(capsys: Capture, tmp_path: Path) -> None:
     assert document(capsys, "panda", str(file), "--step", "0.01")["duration"] == found["duration"]
     code, _, err = run(capsys, *asked, "--jerk", "20", "--phase", str(tmp_path / "a.png"), "--joint", "1")
     assert code != 0
-    assert "a motion with limits of jerk, has no constant accelerations to draw" in err
+    assert "only plans through points without limits of jerk have constant accelerations to draw" in err
 
 
 @pytest.mark.slow

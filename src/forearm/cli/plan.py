@@ -205,8 +205,8 @@ def _draw_phase(made: Plan, path: str, joint: int | None) -> None:
         raise InputError(BOTH)
     if not isinstance(made.motion, Switching):
         raise InputError(
-            "--phase: only plans through points have constant accelerations to draw; take --plot, or "
-            "--time-optimal."
+            "--phase: only plans through points without limits of jerk have constant accelerations to draw; "
+            "take --plot, or --time-optimal."
         )
     if not 1 <= joint <= made.arm.n:
         raise InputError(f"--joint: expected a number from 1 to {made.arm.n}, got {joint}.")

@@ -159,6 +159,7 @@ def _timed(
 
 def _loaded(arm: Arm, payload: Sequence[float] | None, com: ArrayLike) -> tuple[Arm, ...]:
     """The arm, or the arm with the least and with the most payload: torques are linear in its mass."""
+    centre = as_finite(com, (3,), "time_optimal, payload_com")
     if payload is None:
         return (arm,)
     least, most = as_finite(payload, (2,), "time_optimal, payload").tolist()
@@ -166,7 +167,9 @@ def _loaded(arm: Arm, payload: Sequence[float] | None, com: ArrayLike) -> tuple[
         raise InputError(
             f"time_optimal, payload: expected two masses in kg, 0 <= least <= most, got {shorten(payload)}."
         )
-    return tuple(arm.with_payload(mass, com) if mass > 0.0 else arm for mass in dict.fromkeys((least, most)))
+    return tuple(
+        arm.with_payload(mass, centre) if mass > 0.0 else arm for mass in dict.fromkeys((least, most))
+    )
 
 
 def _boundary(path: JointPath, start_speed: float, end_speed: float) -> Boundary:

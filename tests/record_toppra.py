@@ -87,7 +87,7 @@ def main() -> None:
     for start in ('{"arm"', '{"intervals"'):
         text = text.replace(start, "\n" + start)
     target.write_text(text + "\n", encoding="utf-8")
-    print(f"{target.name}: {target.stat().st_size} bytes, {len(recorded['cases'])} cases")
+    print(f"{target.name}: {target.stat().st_size} bytes, {CASES} cases")
 
 
 if __name__ == "__main__":

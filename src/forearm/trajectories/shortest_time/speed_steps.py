@@ -47,8 +47,8 @@ class URange:
     most: UBound
 
     def with_share(self, u: Scalar, share: Scalar, by_u: Scalar, by_x: Scalar) -> URange:
-        """Where -1 <= share <= 1 must hold too, straight on from u, but for what shares are known to: of one that
-        u hardly changes this is a lot of u.
+        """Where -1 <= share <= 1 must hold too, straight on from u, but for what shares are known to: of one
+        that u hardly changes this is a lot of u.
         """
         inverse = 1.0 / choose(abs(by_u), FLAT, FLAT, by_u)
         most = 1.0 + CLOSE

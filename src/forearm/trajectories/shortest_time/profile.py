@@ -233,17 +233,17 @@ class Grid:
         """The number of intervals."""
         return len(self.piece)
 
-    def within(self, problem: PathProblem, shares: Array) -> Places:
-        """Places at shares (k,) of every interval, interval by interval: (N k,)."""
+    def within(self, problem: PathProblem, shares: Array, which: Indices | slice = slice(None)) -> Places:
+        """Places at shares (k,) of every interval, or of some, interval by interval: (N k,)."""
         count = len(shares)
-        s = (self.s[:-1, None] + shares * np.diff(self.s)[:, None]).ravel()
+        s = (self.s[:-1][which, None] + shares * np.diff(self.s)[which, None]).ravel()
         if shares[-1] == 1.0:
-            s[count - 1 :: count] = self.s[1:]
+            s[count - 1 :: count] = self.s[1:][which]
         return problem.places(
             s,
-            np.repeat(self.piece, count),
-            np.repeat(self.direction, count, axis=0),
-            None if self.margin is None else np.repeat(self.margin, count),
+            np.repeat(self.piece[which], count),
+            np.repeat(self.direction[which], count, axis=0),
+            None if self.margin is None else np.repeat(self.margin[which], count),
         )
 
 

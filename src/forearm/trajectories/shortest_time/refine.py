@@ -30,6 +30,7 @@ SLOW = np.array(
 )  # of x at an interval's other end: beside rest
 ROUNDS = 6  # of splitting; then limits are used less where they are still exceeded
 MARGINS = 8  # rounds of that
+UNCHANGED = 1e-4  # of x: as good as it was, for shares that may exceed their limit by four times as much
 SPLIT = 4  # intervals in the place of one in which limits are exceeded
 MOST_PARTS = 64  # in the place of one of the first grid
 STRETCHES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # of the path: where a motion slows down to take its time
@@ -79,6 +80,7 @@ def refined_profile(
     grid = Grid.of(path, nodes(path, -(-count // COARSER)))
     profile = fastest_profile(problem, grid, boundary.start, boundary.end)
     grid = _split(grid, _parts(_losses(problem, profile), count))
+    known: tuple[Profile, Array] | None = None
     for done in range(ROUNDS + MARGINS):
         if report is not None:
             report(done, ROUNDS + MARGINS, f"speeds at {grid.count + 1} places of the path")
@@ -88,7 +90,8 @@ def refined_profile(
             if grid.margin is None:
                 raise
             break  # less of the limits is too little to pass at all: the last profile uses a bit more
-        used = largest_use(problem, profile)
+        used = largest_use(problem, profile, known)
+        known = (profile, used) if grid.margin is None else None
         exceeded = used > 1.0 + ALLOWED
         if not exceeded.any():
             break
@@ -174,18 +177,38 @@ def _parts(losses: Array, count: int) -> NDArray[np.intp]:
     return np.minimum(parts, MOST_PARTS)
 
 
-def largest_use(problem: PathProblem, profile: Profile) -> Array:
+def largest_use(problem: PathProblem, profile: Profile, known: tuple[Profile, Array] | None = None) -> Array:
     """The largest share of a limit that is used between the nodes of each interval, (N,); where the motion
-    comes to rest also without friction, which no longer brakes then.
+    comes to rest also without friction, which no longer brakes then. Intervals that did not change since a
+    profile of which it is `known` are not looked at again.
     """
     grid, count = profile.grid, len(INSIDE)
-    x = (profile.x[:-1, None] + INSIDE * np.diff(profile.x)[:, None]).ravel()
-    shares = problem.largest(grid.within(problem, INSIDE), x, np.repeat(profile.u, count)).reshape(-1, count)
-    used: Array = np.maximum.reduce(list(shares.T))  # a column after the other: faster than along short rows
+    used, which = _unchanged(profile, known)
+    x = (profile.x[:-1][which, None] + INSIDE * np.diff(profile.x)[which, None]).ravel()
+    places, u = grid.within(problem, INSIDE, which), np.repeat(profile.u[which], count)
+    shares = problem.largest(places, x, u).reshape(-1, count)
+    used[which] = np.maximum.reduce(list(shares.T))  # a column after the other: faster than along short rows
     left, right = (np.flatnonzero(x == 0.0) for x in (profile.x[:-1], profile.x[1:]))
     ends, moving = np.concatenate([2 * left, 2 * right + 1]), profile.x[np.concatenate([left + 1, right])]
     np.maximum.at(used, ends // 2, _beside_rest(problem, profile, ends, moving))
     return used if grid.margin is None else used * grid.margin
+
+
+def _unchanged(
+    profile: Profile, known: tuple[Profile, Array] | None
+) -> tuple[Array, NDArray[np.intp] | slice]:
+    """The shares of intervals that are as they were, (N,), 0 of the others, and which those are."""
+    used = np.zeros(profile.grid.count)
+    if known is None or profile.grid.margin is not None:
+        return used, slice(None)
+    before, shares = known
+    s, x = before.grid.s, before.x
+    k = np.minimum(np.searchsorted(s, profile.grid.s[:-1]), len(s) - 2)
+    same = (s[k] == profile.grid.s[:-1]) & (s[k + 1] == profile.grid.s[1:])
+    for node, here in ((k, profile.x[:-1]), (k + 1, profile.x[1:])):
+        same &= np.abs(x[node] - here) <= UNCHANGED * here
+    used[same] = shares[k[same]]
+    return used, np.flatnonzero(~same)
 
 
 def _beside_rest(problem: PathProblem, profile: Profile, ends: Indices, x: Array) -> Array:

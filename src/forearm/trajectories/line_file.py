@@ -14,6 +14,7 @@ from forearm.reading.textfile import write_text
 from forearm.trajectories.jerk_limited.motion import JerkMotion
 from forearm.trajectories.jerk_limited.motion_file import FORMAT as JERK_FORMAT
 from forearm.trajectories.jerk_limited.motion_file import jerk_motion_from_document
+from forearm.trajectories.json_arrays import read_json
 from forearm.trajectories.line_speed import PROFILES
 from forearm.trajectories.lines import ATTITUDES, HandLine, hand_line
 from forearm.trajectories.recorded import RecordedMotion, read_motion, recorded
@@ -21,7 +22,7 @@ from forearm.trajectories.shortest_time.motion_file import FORMAT as PATH_MOTION
 from forearm.trajectories.shortest_time.motion_file import path_motion_from_document
 from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.switching import Switching
-from forearm.trajectories.switching_file import read_json, switching_from_document
+from forearm.trajectories.switching_file import switching_from_document
 
 LoadedMotion = Switching | JerkMotion | HandLine | RecordedMotion | PathMotion
 FORMAT = "forearm-hand-line/1"

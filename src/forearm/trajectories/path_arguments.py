@@ -9,13 +9,13 @@ from typing import Any
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError, shorten
 from forearm.logs.motion import MotionLog
+from forearm.trajectories.json_arrays import read_json
 from forearm.trajectories.line_file import load_motion
 from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.paths.motions import from_motion
 from forearm.trajectories.paths.path_file import FORMAT, path_from_document
 from forearm.trajectories.paths.splines import checked_points, spline
 from forearm.trajectories.recorded import read_motion
-from forearm.trajectories.switching_file import read_json
 
 
 def as_path(arm: Arm, given: Any, continuity: int = 2) -> JointPath:

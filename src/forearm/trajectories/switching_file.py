@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError
 from forearm.reading.fields import ChoiceField, ListField, NumberField, TableField
-from forearm.reading.textfile import read_bytes, write_text
+from forearm.reading.textfile import write_text
+from forearm.trajectories.json_arrays import read_json, shaped_arrays
 
 if TYPE_CHECKING:
     from forearm.trajectories.switching import Switching
 
 FORMAT = "forearm-switching/1"
-MAX_BYTES = 64_000_000
 AGREEMENT = 1e-9  # relative: farther from its points no file is that `write_switching` wrote
 
 STATE = ListField(NumberField())
@@ -49,14 +49,6 @@ def load_switching(path: str | os.PathLike[str]) -> Switching:
     return switching_from_document(read_json(where), where.name)
 
 
-def read_json(where: Path) -> Any:
-    """What a .json file holds."""
-    try:
-        return json.loads(read_bytes(where, MAX_BYTES))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{where.name}: not valid JSON: {str(error)[:200]}.") from error
-
-
 def switching_from_document(document: Any, name: str) -> Switching:
     """The motion in what a file called `name` holds."""
     from forearm.trajectories.switching import Switching
@@ -64,18 +56,7 @@ def switching_from_document(document: Any, name: str) -> Switching:
     data = SWITCHING.read(document, name)
     k, n = len(data["phases"]), len(data["points"][0]) if data["points"] else 0
     shapes = {"points": (k + 1, n), "velocities": (k + 1, n), "phases": (k, n, 3), "accelerations": (k, n, 3)}
-    arrays = {}
-    for key, shape in shapes.items():
-        try:
-            arrays[key] = np.array(data[key], dtype=np.float64)
-        except ValueError:
-            arrays[key] = np.empty(0)
-        if arrays[key].shape != shape or 0 in shape:
-            raise InputError(
-                f"{name}, {key}: expected {' x '.join(map(str, shape))} numbers, of one segment and one "
-                f"joint at least, got {shorten(data[key])}."
-            )
-    motion = Switching(**arrays)
+    motion = Switching(**shaped_arrays(data, shapes, name, "one segment and one joint"))
     _check_joined(motion, name)
     return motion
 

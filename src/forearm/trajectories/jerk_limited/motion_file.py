@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError
 from forearm.reading.fields import ChoiceField, ListField, NumberField, TableField
 from forearm.reading.textfile import write_text
 from forearm.trajectories.jerk_limited.motion import NAMES, JerkMotion
+from forearm.trajectories.json_arrays import shaped_arrays
 
 FORMAT = "forearm-jerk-motion/1"
 AGREEMENT = 1e-9  # relative: farther from its points no file is that `write_jerk_motion` wrote
@@ -46,18 +47,7 @@ def jerk_motion_from_document(document: Any, name: str) -> JerkMotion:
     p = len(data["phases"][0][0]) if data["phases"] and data["phases"][0] else 0
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(NAMES[:3], (k + 1, n))
     shapes |= {"phases": (k, n, p), "jerks": (k, n, p), "segments": (k,)}
-    arrays = {}
-    for key, shape in shapes.items():
-        try:
-            arrays[key] = np.array(data[key], dtype=np.float64)
-        except ValueError:
-            arrays[key] = np.empty(0)
-        if arrays[key].shape != shape or 0 in shape:
-            raise InputError(
-                f"{name}, {key}: expected {' x '.join(map(str, shape))} numbers, of one segment, one joint "
-                f"and one phase at least, got {shorten(data[key])}."
-            )
-    motion = JerkMotion(**arrays)
+    motion = JerkMotion(**shaped_arrays(data, shapes, name, "one segment, one joint and one phase"))
     _check_joined(motion, name)
     return motion
 

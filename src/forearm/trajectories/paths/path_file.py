@@ -7,13 +7,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError
 from forearm.reading.fields import ChoiceField, ListField, NumberField, TableField, TextField
 from forearm.reading.textfile import write_text
+from forearm.trajectories.json_arrays import MAX_BYTES, even_arrays, read_json
 from forearm.trajectories.paths.joint_path import JointPath
-from forearm.trajectories.switching_file import MAX_BYTES, read_json
 
 FORMAT = "forearm-path/1"
 NUMBERS = ListField(NumberField())
@@ -62,16 +60,8 @@ def load_path(path: str | os.PathLike[str]) -> JointPath:
 def path_from_document(document: Any, name: str) -> JointPath:
     """The path in what a file called `name` holds."""
     data = PATH.read(document, name)
-    arrays = {}
-    for key, dimensions in (("breaks", 1), ("coefficients", 3), ("polygon", 2), ("marks", 1)):
-        if key not in data:
-            continue
-        try:
-            arrays[key] = np.array(data[key], dtype=np.float64)
-        except ValueError:
-            arrays[key] = np.empty(0)
-        if arrays[key].ndim != dimensions or not arrays[key].size:
-            raise InputError(f"{name}, {key}: rows must be equally long, got {shorten(data[key])}.")
+    dimensions = {"breaks": 1, "coefficients": 3, "polygon": 2, "marks": 1}
+    arrays = even_arrays(data, dimensions, name)
     try:
         return JointPath(name=data["name"], **arrays)
     except InputError as error:

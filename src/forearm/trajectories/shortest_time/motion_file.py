@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError
 from forearm.reading.fields import ChoiceField, ListField, NumberField, TableField
 from forearm.reading.textfile import write_text
+from forearm.trajectories.json_arrays import even_arrays
 from forearm.trajectories.paths.path_file import PATH, path_document, path_from_document
 from forearm.trajectories.shortest_time.path_motion import PathMotion
 
@@ -28,14 +29,14 @@ MOTION = TableField(
     },
     required=("format", "path", "pieces", "knots", "times", "coefficients"),
 )
-SHAPES = {"pieces": 1, "knots": 1, "times": 1, "coefficients": 2}
+DIMENSIONS = {"pieces": 1, "knots": 1, "times": 1, "coefficients": 2}
 SAME = 1e-9  # of the path: what intervals may miss the next knot by
 
 
 def write_path_motion(motion: PathMotion, file: str | os.PathLike[str]) -> None:
     """Write the file whole or not at all."""
     document = {"format": FORMAT, "path": path_document(motion.path)}
-    document |= {key: getattr(motion, key).tolist() for key in SHAPES}
+    document |= {key: getattr(motion, key).tolist() for key in DIMENSIONS}
     write_text(file, json.dumps(document) + "\n")
 
 
@@ -43,15 +44,7 @@ def path_motion_from_document(document: Any, name: str) -> PathMotion:
     """The motion in what a file called `name` holds; refused where its intervals do not join."""
     data = MOTION.read(document, name)
     path = path_from_document(document["path"], f"{name}, path")
-    arrays = {}
-    for key, dimensions in SHAPES.items():
-        try:
-            arrays[key] = np.array(data[key], dtype=np.float64)
-        except ValueError:
-            arrays[key] = np.empty(0)
-        if arrays[key].ndim != dimensions or not arrays[key].size:
-            raise InputError(f"{name}, {key}: rows must be equally long, got {shorten(data[key])}.")
-    pieces, knots, times, coefficients = arrays.values()
+    pieces, knots, times, coefficients = even_arrays(data, DIMENSIONS, name).values()
     k = len(pieces)
     fits = len(knots) == len(times) == k + 1 and len(coefficients) == k and coefficients.shape[1] >= 2
     if not fits or times[0] != 0.0 or knots[0] != 0.0 or abs(knots[-1] - path.length) > SAME * path.length:

@@ -1,0 +1,56 @@
+"""Arrays in JSON files of paths and motions, read without trust."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.errors import InputError, shorten
+from forearm.reading.textfile import read_bytes
+
+Array = NDArray[np.float64]
+MAX_BYTES = 64_000_000
+
+
+def read_json(where: Path) -> Any:
+    """What a .json file holds."""
+    try:
+        return json.loads(read_bytes(where, MAX_BYTES))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where.name}: not valid JSON: {str(error)[:200]}.") from error
+
+
+def shaped_arrays(
+    data: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]], name: str, least: str
+) -> dict[str, Array]:
+    """Arrays of these shapes, none of them empty; `least` says what there must be at least."""
+    arrays = {key: _array(data[key]) for key in shapes}
+    for key, shape in shapes.items():
+        if arrays[key].shape != shape or 0 in shape:
+            raise InputError(
+                f"{name}, {key}: expected {' x '.join(map(str, shape))} numbers, of {least} at least, got "
+                f"{shorten(data[key])}."
+            )
+    return arrays
+
+
+def even_arrays(data: Mapping[str, Any], dimensions: Mapping[str, int], name: str) -> dict[str, Array]:
+    """Arrays of so many dimensions, of those that are there, none of them empty."""
+    arrays = {key: _array(data[key]) for key in dimensions if key in data}
+    for key, array in arrays.items():
+        if array.ndim != dimensions[key] or not array.size:
+            raise InputError(f"{name}, {key}: rows must be equally long, got {shorten(data[key])}.")
+    return arrays
+
+
+def _array(value: Any) -> Array:
+    """Numbers in lists; an empty array where rows differ in length."""
+    try:
+        return np.array(value, dtype=np.float64)
+    except ValueError:
+        return np.empty(0)

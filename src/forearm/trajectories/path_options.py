@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-POINTS = 500  # intervals of the grid
+POINTS = 1000  # intervals of the grid
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ TIME_OPTIMAL = FlagOrTable(
             ),
             "tolerance": TOLERANCE,
             "duration": NumberField("of the motion, s; the shortest where not given", above=0.0),
-            "points": WholeField("intervals of the path; 500 where not given", 10, MOST_POINTS),
+            "points": WholeField("intervals of the path; 1000 where not given", 10, MOST_POINTS),
             "start_speed": NumberField("ds/dt at the start; at rest where not given", minimum=0.0),
             "end_speed": NumberField("ds/dt at the end; at rest where not given", minimum=0.0),
             "payload": ListField(NumberField(minimum=0.0), 2, "least and most mass in the hand, kg"),

@@ -36,7 +36,7 @@ MOST_PARTS = 64  # in the place of one of the first grid
 STRETCHES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # of the path: where a motion slows down to take its time
 SLOWINGS = 60  # tries for a given duration; five are usual
 SAME = 1e-10  # of a duration: as good as the one asked for
-MOST_NODES = 200_000
+MOST_GROWTH = 2  # times the intervals of the second grid: beyond it no more are split
 CROWDED = 1e-2  # of the distance of even places: nearer to a fixed one they are left out
 SHORTEST = 1e-9  # of the path: intervals that are not split
 
@@ -80,6 +80,7 @@ def refined_profile(
     grid = Grid.of(path, nodes(path, -(-count // COARSER)))
     profile = fastest_profile(problem, grid, boundary.start, boundary.end)
     grid = _split(grid, _parts(_losses(problem, profile), count))
+    most = MOST_GROWTH * max(count, grid.count)
     known: tuple[Profile, Array] | None = None
     for done in range(ROUNDS + MARGINS):
         if report is not None:
@@ -96,7 +97,7 @@ def refined_profile(
         if not exceeded.any():
             break
         long = np.diff(grid.s) > SHORTEST * path.length
-        if done < ROUNDS and grid.count < MOST_NODES and (exceeded & long).any():
+        if done < ROUNDS and grid.count < most and (exceeded & long).any():
             grid = _split(grid, np.where(exceeded & long, SPLIT, 1))
         else:
             margin = np.ones(grid.count) if grid.margin is None else grid.margin

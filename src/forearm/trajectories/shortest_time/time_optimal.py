@@ -29,7 +29,7 @@ from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.shortest_time.profile import FASTEST, NoProfile, PathProblem
 from forearm.trajectories.shortest_time.refine import Boundary, refined_profile, slowed_profile
 from forearm.trajectories.shortest_time.timing import PathTiming
-from forearm.values import as_finite, check_kind, check_number, check_whole
+from forearm.values import as_floats, check_kind, check_number, check_whole
 
 Array = NDArray[np.float64]
 MOST_POINTS = 100_000
@@ -93,6 +93,11 @@ def time_optimal(
     check_arm(arm, "time_optimal, arm", moves=True)
     check_kind(dac, (DAC, type(None)), "time_optimal, dac")
     points = check_whole(points, "time_optimal, points", 10, MOST_POINTS)
+    step = check_number(step, "time_optimal, step", above=0.0)
+    if duration is not None:
+        duration = check_number(duration, "time_optimal, duration", above=0.0)
+    if tolerance is not None:
+        tolerance = check_number(tolerance, "time_optimal, tolerance", above=0.0)
     limits = path_limits(
         arm,
         dac,
@@ -111,15 +116,17 @@ def time_optimal(
     arms = _loaded(arm, payload, payload_com)
     way = as_path(arm, path, continuity=continuity)
 
-    def timed(way: JointPath) -> PathTiming:
+    def timed(way: JointPath, duration: float | None = None) -> PathTiming:
         boundary = _boundary(way, start_speed, end_speed)
         return _timed(PathProblem(arms, way, limits), boundary, points, duration, progress)
 
     notes: tuple[str, ...] = ()
     if tolerance is None:
-        timing = timed(way)
+        timing = timed(way, duration)
     else:
         timing, notes = _near_polygon(arm, way, tolerance, continuity, timed)
+        if duration is not None:
+            timing = timed(timing.problem.path, duration)
     return Plan(arm, timing.motion, None, step, notes, dac, timing=timing)
 
 
@@ -139,20 +146,19 @@ def _timed(
         profile, motion = smoothed(problem, profile, progress)
     if duration is None:
         return PathTiming(problem, profile, motion, boundary)
-    asked = check_number(duration, "time_optimal, duration", above=0.0)
-    if asked < motion.duration * (1.0 - 1e-9):
+    if duration < motion.duration * (1.0 - 1e-9):
         raise InputError(
-            f"time_optimal, duration: {asked:g} s is too short: along {problem.path.name!r} the limits allow "
-            f"{motion.duration:.6g} s at the shortest; give more, or higher limits."
+            f"time_optimal, duration: {duration:g} s is too short: along {problem.path.name!r} the limits "
+            f"allow {motion.duration:.6g} s at the shortest; give more, or higher limits."
         )
     if has_jerk_limits(problem):
-        return PathTiming(problem, profile, motion.slowed(asked / motion.duration), boundary, profile.x)
+        return PathTiming(problem, profile, motion.slowed(duration / motion.duration), boundary, profile.x)
     try:
-        slower, ceiling = slowed_profile(problem, profile, boundary, asked)
+        slower, ceiling = slowed_profile(problem, profile, boundary, duration)
     except NoProfile:
         raise InputError(
-            f"time_optimal, duration: {asked:g} s is too long: {problem.path.name!r} has places that the arm "
-            "passes at speed only, as it could not hold itself there; give less, or take another path."
+            f"time_optimal, duration: {duration:g} s is too long: {problem.path.name!r} has places that the "
+            "arm passes at speed only, as it could not hold itself there; give less, or take another path."
         ) from None
     return PathTiming(problem, slower, PathMotion.of(problem.path, slower), boundary, ceiling)
 
@@ -161,12 +167,13 @@ def _loaded(arm: Arm, payload: Sequence[float] | None, com: ArrayLike) -> tuple[
     """The arm, or the arm with the least and with the most payload: torques are linear in its mass."""
     if payload is None:
         return (arm,)
-    least, most = as_finite(payload, (2,), "time_optimal, payload").tolist()
-    if not 0.0 <= least <= most:
+    masses = as_floats(payload, "time_optimal, payload")
+    if masses.shape != (2,) or not 0.0 <= masses[0] <= masses[1] < np.inf:
         raise InputError(
             f"time_optimal, payload: expected two masses in kg, 0 <= least <= most, got {shorten(payload)}."
         )
-    return tuple(arm.with_payload(mass, com) if mass > 0.0 else arm for mass in dict.fromkeys((least, most)))
+    different = dict.fromkeys(masses.tolist())
+    return tuple(arm.with_payload(mass, com) if mass > 0.0 else arm for mass in different)
 
 
 def _boundary(path: JointPath, start_speed: float, end_speed: float) -> Boundary:
@@ -225,10 +232,9 @@ def _unbounded(problem: PathProblem) -> InputError:
             np.isfinite(limits.at(kind, s)[0, j]) for kind in ("acceleration", "torque", "current", "voltage")
         )
     ]
-    named = (
-        f"{', '.join(free)} of {problem.arm.name!r} have no limit of torque" if free else "the limits given"
-    )
+    who = f"{', '.join(free)} of {problem.arm.name!r}"
+    why = f"{who} have no limit of acceleration, torque or voltage" if free else "limits are too high"
     return InputError(
-        f"time_optimal: nothing bounds how fast the motion gets: {named} or leave it unbounded. Give "
-        "acceleration=, torque= or voltage=, or write max_effort into the arm file."
+        f"time_optimal: nothing bounds how fast the motion gets: {why}. Give acceleration=, torque= or "
+        "voltage=, or write max_effort into the arm file."
     )

@@ -167,7 +167,7 @@ def largest_use(problem: PathProblem, profile: Profile) -> Array:
     left, right = (np.flatnonzero(x == 0.0) for x in (profile.x[:-1], profile.x[1:]))
     ends, moving = np.concatenate([2 * left, 2 * right + 1]), profile.x[np.concatenate([left + 1, right])]
     np.maximum.at(used, ends // 2, _beside_rest(problem, profile, ends, moving))
-    return used if grid.margin is None else used * grid.margin
+    return np.asarray(used if grid.margin is None else used * grid.margin)
 
 
 def _beside_rest(problem: PathProblem, profile: Profile, ends: Indices, x: Array) -> Array:

@@ -138,7 +138,7 @@ def _timed(
     try:
         profile = refined_profile(problem, points, boundary, progress)
     except NoProfile as found:
-        raise infeasible(problem, found) from None
+        raise infeasible(problem, found, boundary) from None
     if profile.x.max() >= 0.9 * FASTEST * problem.path.length**2:
         raise _unbounded(problem)
     motion = PathMotion.of(problem.path, profile)

@@ -55,30 +55,33 @@ def _blocked(problem: PathProblem, found: NoProfile) -> str:
     """Where the path cannot be passed, which limit stands in the way, and how much more of it is needed."""
     grid, path = found.grid, problem.path
     node = min(found.node, grid.count - 1)
-    share, label, speed, is_right = least_share(problem, grid, node)
+    share, label, (speed, second), is_right = least_share(problem, grid, node)
     s = float(grid.s[node + is_right])
     q = path.at(np.array([s]))[0][0]
     posture = f"s = {s:.6g} of {grid.s[-1]:.6g}, q = {shorten(np.round(q, 4).tolist())}"
     if share <= 1.0:
         return (
             f"time_optimal: {path.name!r} cannot be followed to its end from {posture}: limits hold there, "
-            f"with {share:.3g} of {limit_name(*label)}, but not for what follows. Take another path, or higher "
-            "limits."
+            f"with {share:.3g} of {limit_name(*label)}, but not for what follows. Take another path, or "
+            "higher limits."
         )
-    what = "standing still" if speed == 0.0 else f"at ds/dt = {speed:.4g}"
+    moving = f"with ds/dt = {speed:.4g} and d2s/dt2 = {second:.4g}"
+    what = "standing still" if speed == second == 0.0 else moving
     kind, joint = label
     allowed = _allowed(problem, kind, joint, s)
     return (
         f"time_optimal: {path.name!r} cannot be passed at {posture}: even {what} "
         f"{joint or 'the hand'} needs a {kind.removeprefix('hand ')} of {share * allowed:.4g} {UNITS[kind]}, "
-        f"{share:.3g} times the {allowed:.4g} allowed. Take another path, a lighter load, or a higher limit of "
-        f"{kind}."
+        f"{share:.3g} times the {allowed:.4g} allowed. Take another path, a lighter load, or a higher limit "
+        f"of {kind}."
     )
 
 
-def least_share(problem: PathProblem, grid: Grid, node: int) -> tuple[float, tuple[str, str], float, bool]:
-    """In an interval the least that the largest share of a limit can be, whose it is, with which speed, and
-    whether at its right end; by ever finer tries of speed and acceleration.
+def least_share(
+    problem: PathProblem, grid: Grid, node: int
+) -> tuple[float, tuple[str, str], tuple[float, float], bool]:
+    """In an interval the least that the largest share of a limit can be, whose it is, with which ds/dt and
+    d2s/dt2, and whether at its right end; by ever finer tries of both.
     """
     interval = slice(node, node + 1)
     left, right = (
@@ -114,7 +117,7 @@ def least_share(problem: PathProblem, grid: Grid, node: int) -> tuple[float, tup
     share, row, x_best, u_best = best
     is_right, row = divmod(row, len(problem.layout.names))
     x_there = max(x_best + is_right * step * u_best, 0.0)
-    return share * USED, problem.layout.names[row], float(np.sqrt(x_there)), bool(is_right)
+    return share * USED, problem.layout.names[row], (float(np.sqrt(x_there)), u_best), bool(is_right)
 
 
 def _allowed(problem: PathProblem, kind: str, joint: str, s: float) -> float:

@@ -9,7 +9,6 @@ from forearm.errors import InputError, shorten
 from forearm.trajectories.shortest_time.path_limits import UNITS
 from forearm.trajectories.shortest_time.profile import USED, Grid, NoProfile, PathProblem, fastest_profile
 from forearm.trajectories.shortest_time.refine import Boundary
-from forearm.trajectories.shortest_time.timing import limit_name
 
 Array = NDArray[np.float64]
 SPEEDS, ACCELERATIONS = 24, 41  # tried at a place that no speed leads through
@@ -57,23 +56,46 @@ def _blocked(problem: PathProblem, found: NoProfile) -> str:
     node = min(found.node, grid.count - 1)
     share, label, (speed, second), is_right = least_share(problem, grid, node)
     s = float(grid.s[node + is_right])
-    q = path.at(np.array([s]))[0][0]
-    posture = f"s = {s:.6g} of {grid.s[-1]:.6g}, q = {shorten(np.round(q, 4).tolist())}"
-    if share <= 1.0:
-        return (
-            f"time_optimal: {path.name!r} cannot be followed to its end from {posture}: limits hold there, "
-            f"with {share:.3g} of {limit_name(*label)}, but not for what follows. Take another path, or "
-            "higher limits."
+    if share > 1.0:
+        moving = f"with ds/dt = {speed:.4g} and d2s/dt2 = {second:.4g}"
+        why = f"even {'standing still' if speed == second == 0.0 else moving} " + _need(
+            problem, label, share, s
         )
-    moving = f"with ds/dt = {speed:.4g} and d2s/dt2 = {second:.4g}"
-    what = "standing still" if speed == second == 0.0 else moving
+        return _refused(problem, s, why, label[0])
+    # the interval can be passed, but at no speed that leads on: mostly as the arm cannot be held there
+    places = grid.within(problem, np.zeros(1))[node:]
+    held = np.abs(problem.shares(places, np.zeros(len(places.s)), np.zeros(len(places.s)))[0])
+    k, row = np.unravel_index(held.argmax(), held.shape)
+    share, label = float(held[k, row]) * USED, problem.layout.names[row]
+    if share > 1.0:
+        s = float(places.s[k])
+        why = f"standing still {_need(problem, label, share, s)}; no speed that needs less leads to the end"
+        return _refused(problem, s, why, label[0])
+    return (
+        f"time_optimal: {path.name!r} cannot be followed to its end from {_posture(problem, s)}: limits hold "
+        "there, but no speed leads on within those of what follows. Take another path, or higher limits."
+    )
+
+
+def _posture(problem: PathProblem, s: float) -> str:
+    q = problem.path.at(np.array([s]))[0][0]
+    return f"s = {s:.6g} of {problem.path.length:.6g}, q = {shorten(np.round(q, 4).tolist())}"
+
+
+def _need(problem: PathProblem, label: tuple[str, str], share: float, s: float) -> str:
+    """What is needed of a limit at a place, and how much of it there is."""
     kind, joint = label
     allowed = _allowed(problem, kind, joint, s)
     return (
-        f"time_optimal: {path.name!r} cannot be passed at {posture}: even {what} "
         f"{joint or 'the hand'} needs a {kind.removeprefix('hand ')} of {share * allowed:.4g} {UNITS[kind]}, "
-        f"{share:.3g} times the {allowed:.4g} allowed. Take another path, a lighter load, or a higher limit "
-        f"of {kind}."
+        f"{share:.3g} times the {allowed:.4g} allowed"
+    )
+
+
+def _refused(problem: PathProblem, s: float, why: str, kind: str) -> str:
+    return (
+        f"time_optimal: {problem.path.name!r} cannot be passed at {_posture(problem, s)}: {why}. Take "
+        f"another path, a lighter load, or a higher limit of {kind}."
     )
 
 

@@ -33,6 +33,7 @@ from forearm.values import as_floats, check_kind, check_number, check_whole
 
 Array = NDArray[np.float64]
 MOST_POINTS = 100_000
+LOWERED = 1e-6  # of a speed at an end: worth a note
 STANDING = 1e-9  # of the largest |q'|: an end at which the path itself stands still
 
 
@@ -127,6 +128,7 @@ def time_optimal(
         timing, notes = _near_polygon(arm, way, tolerance, continuity, timed)
         if duration is not None:
             timing = timed(timing.problem.path, duration)
+    notes += _changed_speeds(timing, start_speed, end_speed)
     return Plan(arm, timing.motion, None, step, notes, dac, timing=timing)
 
 
@@ -161,6 +163,17 @@ def _timed(
             "arm passes at speed only, as it could not hold itself there; give less, or take another path."
         ) from None
     return PathTiming(problem, slower, PathMotion.of(problem.path, slower), boundary, ceiling)
+
+
+def _changed_speeds(timing: PathTiming, *asked: float) -> tuple[str, ...]:
+    """Which speeds at the ends a duration longer than the shortest made lower than was asked for."""
+    motion = timing.motion
+    made = motion.along(np.array([0.0, motion.duration]))[1].tolist()
+    return tuple(
+        f"{name}: the duration asked for lowers it from {speed:g} to {reached:.6g}."
+        for name, speed, reached in zip(("start_speed", "end_speed"), asked, made, strict=True)
+        if reached < speed * (1.0 - LOWERED)
+    )
 
 
 def _loaded(arm: Arm, payload: Sequence[float] | None, com: ArrayLike) -> tuple[Arm, ...]:

@@ -23,7 +23,7 @@ from forearm.trajectories.paths import blended, path_deviation, within_envelope
 from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.planning import Plan
 from forearm.trajectories.shortest_time.failures import infeasible
-from forearm.trajectories.shortest_time.jerk_stage import has_jerk_limits, smoothed
+from forearm.trajectories.shortest_time.jerk_stage import ENOUGH, has_jerk_limits, largest_share, smoothed
 from forearm.trajectories.shortest_time.path_limits import LimitGiven, path_limits
 from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.shortest_time.profile import FASTEST, NoProfile, PathProblem
@@ -153,15 +153,19 @@ def _timed(
             f"time_optimal, duration: {duration:g} s is too short: along {problem.path.name!r} the limits "
             f"allow {motion.duration:.6g} s at the shortest; give more, or higher limits."
         )
+    too_long = InputError(
+        f"time_optimal, duration: {duration:g} s is too long: {problem.path.name!r} has places that the arm "
+        "passes at speed only, as it could not hold itself there; give less, or take another path."
+    )
     if has_jerk_limits(problem):
-        return PathTiming(problem, profile, motion.slowed(duration / motion.duration), boundary, profile.x)
+        motion = motion.slowed(duration / motion.duration)
+        if largest_share(problem, motion) > ENOUGH:
+            raise too_long
+        return PathTiming(problem, profile, motion, boundary, profile.x)
     try:
         slower, ceiling = slowed_profile(problem, profile, boundary, duration)
     except NoProfile:
-        raise InputError(
-            f"time_optimal, duration: {duration:g} s is too long: {problem.path.name!r} has places that the "
-            "arm passes at speed only, as it could not hold itself there; give less, or take another path."
-        ) from None
+        raise too_long from None
     return PathTiming(problem, slower, PathMotion.of(problem.path, slower), boundary, ceiling)
 
 

@@ -70,20 +70,29 @@ def late(coefficients: list[list[float]]) -> list[list[float]]:
     return [*coefficients[:3], [x + 1e-3 for x in coefficients[3]], *coefficients[4:]]
 
 
+def faster(document: dict[str, Any]) -> None:
+    """The fourth interval begins faster and still ends where the next one begins."""
+    taken = document["times"][4] - document["times"][3]
+    s, rate, half = document["coefficients"][3]
+    document["coefficients"][3] = [s, 1.1 * rate, half - 0.1 * rate / taken]
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
         (changed("knots", lambda x: x[:-1]), r"plan\.json: expected knots from 0 to the path's length"),
         (changed("times", lambda x: [0.1, *x[1:]]), "as many times from 0 on"),
         (changed("coefficients", lambda x: x[1:]), "one row of coefficients and one piece less"),
-        (changed("coefficients", lambda x: [[*x[0], 0.0], *x[1:]]), "coefficients: rows must be equally long"),
+        (changed("coefficients", lambda x: [[*x[0], 0.0], *x[1:]]), "rows must be equally long"),
         (changed("coefficients", late), "interval 4: it does not lead to the next knot"),
+        (faster, "interval 4: the speed jumps where it begins"),
         (changed("times", lambda x: [x[0], x[2], x[1], *x[3:]]), "knots and times must be non-decreasing"),
         (changed("pieces", lambda x: [7, *x[1:]]), r"pieces: expected whole numbers from 0 to 1"),
         (changed("pieces", lambda x: [0.5, *x[1:]]), r"pieces: expected whole numbers from 0 to 1"),
         (changed("times", lambda x: [*x[:-1], "late"]), r"times.*expected a number"),
         (changed("times", lambda x: [*x[:-1], float("nan")]), "NaN|nan|finite"),
-        (changed("format", lambda x: "forearm-path-motion/9"), "forearm-path-motion"),
+        (changed("format", lambda x: "forearm-path-motion/9"), "forearm-path-motion/9"),
+        (lambda document: document.update(document["path"]), "it holds a path, which has no time"),
         (lambda document: document.pop("knots"), "knots"),
         (lambda document: document.pop("path"), "path"),
     ],

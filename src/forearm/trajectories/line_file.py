@@ -17,6 +17,7 @@ from forearm.trajectories.jerk_limited.motion_file import jerk_motion_from_docum
 from forearm.trajectories.json_arrays import read_json
 from forearm.trajectories.line_speed import PROFILES
 from forearm.trajectories.lines import ATTITUDES, HandLine, hand_line
+from forearm.trajectories.paths.path_file import FORMAT as PATH_FORMAT
 from forearm.trajectories.recorded import RecordedMotion, read_motion, recorded
 from forearm.trajectories.shortest_time.motion_file import FORMAT as PATH_MOTION
 from forearm.trajectories.shortest_time.motion_file import path_motion_from_document
@@ -55,6 +56,11 @@ def write_line(line: HandLine, path: str | os.PathLike[str]) -> None:
     write_text(path, json.dumps(document | {"profile": asked.profile, "attitude": asked.attitude}) + "\n")
 
 
+def _kind(written: object) -> str:
+    """A format without its version."""
+    return str(written).partition("/")[0]
+
+
 def load_motion(arm: Arm, path: str | os.PathLike[str]) -> LoadedMotion:
     """The motion in a .json file that `save` wrote: switching points, phases of constant jerk, a line of the
     hand, made anew for the arm, a motion along a path, or samples.
@@ -67,11 +73,14 @@ def load_motion(arm: Arm, path: str | os.PathLike[str]) -> LoadedMotion:
     document = read_json(where)
     if isinstance(document, dict) and "t" in document:
         return recorded(read_motion(arm, where))
-    if isinstance(document, dict) and document.get("format") == PATH_MOTION:
+    kind = _kind(document.get("format")) if isinstance(document, dict) else ""
+    if kind == _kind(PATH_FORMAT):
+        raise InputError(f"{where.name}: it holds a path, which has no time; fa.time_optimal gives it one.")
+    if kind == _kind(PATH_MOTION):
         return path_motion_from_document(document, where.name)
-    if isinstance(document, dict) and document.get("format") == JERK_FORMAT:
+    if kind == _kind(JERK_FORMAT):
         return jerk_motion_from_document(document, where.name)
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
+    if kind != _kind(FORMAT):
         return switching_from_document(document, where.name)
     data = HAND_LINE.read(document, where.name)
     asked = {name: value for name, value in data.items() if name != "format"}

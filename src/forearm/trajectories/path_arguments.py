@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,11 @@ def _path(arm: Arm, given: Any, continuity: int) -> JointPath:
         raise InputError(
             f"path: a function alone does not say how long it is, got {shorten(given)}; make a path of it "
             "with from_function(f, length)."
+        )
+    if isinstance(given, Arm | Mapping) or not hasattr(given, "__len__"):
+        raise InputError(
+            f"path: expected waypoints (m, {arm.n}), a JointPath, a plan, motion or log, or the name of a "
+            f"file, got {shorten(given)}."
         )
     points = checked_points(given, "path")
     if points.shape[1] != arm.n:

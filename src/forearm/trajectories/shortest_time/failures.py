@@ -7,91 +7,139 @@ from numpy.typing import NDArray
 
 from forearm.errors import InputError, shorten
 from forearm.trajectories.shortest_time.path_limits import UNITS
-from forearm.trajectories.shortest_time.profile import USED, Grid, NoProfile, PathProblem
-from forearm.trajectories.shortest_time.timing import limit_name
+from forearm.trajectories.shortest_time.profile import USED, Grid, NoProfile, PathProblem, fastest_profile
+from forearm.trajectories.shortest_time.refine import Boundary
 
 Array = NDArray[np.float64]
 SPEEDS, ACCELERATIONS = 24, 41  # tried at a place that no speed leads through
 ROUNDS = 12  # of ever finer tries
 
 
-def infeasible(problem: PathProblem, found: NoProfile) -> InputError:
+def infeasible(problem: PathProblem, found: NoProfile, boundary: Boundary) -> InputError:
     """The error that says why there is no motion."""
     name = problem.path.name
-    if found.reason == "end":
+    fastest = _fastest_end(problem, found, boundary)
+    if found.reason == "end" or fastest is not None:
+        most = found.most if fastest is None else fastest
         return InputError(
-            f"time_optimal, end_speed: at most {np.sqrt(found.most):.6g} is possible at the end of {name!r} "
+            f"time_optimal, end_speed: at most {_rounded_down(most)} is possible at the end of {name!r} "
             "within the limits; give less."
         )
     if found.reason == "start":
-        most, least = np.sqrt(found.most), np.sqrt(found.least)
-        least_text = f", and at least {least:.6g}" if least > 0.0 else ""
+        least = f", and at least {np.sqrt(found.least):.6g}" if found.least > 0.0 else ""
         return InputError(
-            f"time_optimal, start_speed: at most {most:.6g}{least_text} is possible at the start of {name!r} "
-            "if limits are to hold up to the end; give another speed."
+            f"time_optimal, start_speed: at most {_rounded_down(found.most)}{least} is possible at the start "
+            f"of {name!r} if limits are to hold up to the end; give another speed."
         )
     return InputError(_blocked(problem, found))
 
 
+def _rounded_down(x: float) -> str:
+    """The speed of x = (ds/dt)^2, which is possible as it is written."""
+    return f"{np.sqrt(x) * (1.0 - 5e-6):.6g}"
+
+
+def _fastest_end(problem: PathProblem, found: NoProfile, boundary: Boundary) -> float | None:
+    """The largest (ds/dt)^2 at the end, where less than that was asked for stands in the way."""
+    if not boundary.end:
+        return None
+    try:
+        fastest = fastest_profile(problem, found.grid, boundary.start, None).x[-1]
+    except NoProfile:
+        return None
+    return float(fastest) if fastest < boundary.end else None
+
+
 def _blocked(problem: PathProblem, found: NoProfile) -> str:
     """Where the path cannot be passed, which limit stands in the way, and how much more of it is needed."""
-    grid, name = found.grid, problem.path.name
+    grid, path = found.grid, problem.path
     node = min(found.node, grid.count - 1)
-    slowly, label, s = _slow_share(problem, grid)
-    share, what = slowly, "slowly"
-    if slowly <= 1.0:
-        share, label, speed = least_share(problem, grid, node)
-        s, what = float(grid.s[found.node]), f"at ds/dt = {speed:.4g}"
-    q = problem.path.at(np.array([s]))[0][0]
-    posture = f"s = {s:.6g} of {grid.s[-1]:.6g}, q = {shorten(np.round(q, 4).tolist())}"
-    if share <= 1.0:
-        return (
-            f"time_optimal: nothing leads from {posture} to the end of {name!r}: limits hold there, with "
-            f"{share:.3g} of {limit_name(*label)}, but not for what follows. Take another path, or higher "
-            "limits."
+    share, label, (speed, second), is_right = least_share(problem, grid, node)
+    s = float(grid.s[node + is_right])
+    if share > 1.0:
+        moving = f"with ds/dt = {speed:.4g} and d2s/dt2 = {second:.4g}"
+        why = f"even {'standing still' if speed == second == 0.0 else moving} " + _need(
+            problem, label, share, s
         )
+        return _refused(problem, s, why, label[0])
+    # the interval can be passed, but at no speed that leads on: mostly as the arm cannot be held there
+    places = grid.within(problem, np.zeros(1))[node:]
+    held = np.abs(problem.shares(places, np.zeros(len(places.s)), np.zeros(len(places.s)))[0])
+    k, row = np.unravel_index(held.argmax(), held.shape)
+    share, label = float(held[k, row]) * USED, problem.layout.names[row]
+    if share > 1.0:
+        s = float(places.s[k])
+        why = f"standing still {_need(problem, label, share, s)}; no speed that needs less leads to the end"
+        return _refused(problem, s, why, label[0])
+    return (
+        f"time_optimal: {path.name!r} cannot be followed to its end from {_posture(problem, s)}: limits hold "
+        "there, but no speed leads on within those of what follows. Take another path, or higher limits."
+    )
+
+
+def _posture(problem: PathProblem, s: float) -> str:
+    q = problem.path.at(np.array([s]))[0][0]
+    return f"s = {s:.6g} of {problem.path.length:.6g}, q = {shorten(np.round(q, 4).tolist())}"
+
+
+def _need(problem: PathProblem, label: tuple[str, str], share: float, s: float) -> str:
+    """What is needed of a limit at a place, and how much of it there is."""
     kind, joint = label
     allowed = _allowed(problem, kind, joint, s)
     return (
-        f"time_optimal: {name!r} cannot be passed at {posture}: even {what} {joint or 'the hand'} needs "
-        f"{share * allowed:.4g} of the {allowed:.4g} {UNITS[kind]} of its {kind}, {share:.3g} times as much. "
-        f"Take another path, a lighter load, or a higher limit of {kind}."
+        f"{joint or 'the hand'} needs a {kind.removeprefix('hand ')} of {share * allowed:.4g} {UNITS[kind]}, "
+        f"{share:.3g} times the {allowed:.4g} allowed"
     )
 
 
-def _slow_share(problem: PathProblem, grid: Grid) -> tuple[float, tuple[str, str], float]:
-    """The largest share of a limit that moving slowly takes on the way, whose it is, and where."""
-    places = grid.within(problem, np.array([0.0, 1.0]))
-    still = np.zeros(len(places.s))
-    shares = np.abs(problem.shares(places, still, still)[0])
-    k, row = np.unravel_index(int(shares.argmax()), shares.shape)
-    return float(shares[k, row]) * USED, problem.layout.names[row], float(places.s[k])
+def _refused(problem: PathProblem, s: float, why: str, kind: str) -> str:
+    return (
+        f"time_optimal: {problem.path.name!r} cannot be passed at {_posture(problem, s)}: {why}. Take "
+        f"another path, a lighter load, or a higher limit of {kind}."
+    )
 
 
-def least_share(problem: PathProblem, grid: Grid, node: int) -> tuple[float, tuple[str, str], float]:
-    """At an interval's left end the least that the largest share of a limit can be, whose it is, and with
-    which speed; by ever finer tries of speed and acceleration.
+def least_share(
+    problem: PathProblem, grid: Grid, node: int
+) -> tuple[float, tuple[str, str], tuple[float, float], bool]:
+    """In an interval the least that the largest share of a limit can be, whose it is, with which ds/dt and
+    d2s/dt2, and whether at its right end; by ever finer tries of both.
     """
-    one = problem.places(
-        grid.s[node : node + 1], grid.piece[node : node + 1], grid.direction[node : node + 1]
+    interval = slice(node, node + 1)
+    left, right = (
+        problem.places(grid.s[at : at + 1], grid.piece[interval], grid.direction[interval])
+        for at in (node, node + 1)
     )
-    cap = float(problem.cap(one)[0])
-    x_mid, x_wide, u_mid, u_wide = 0.0, cap, 0.0, 1.0
-    by_u = np.abs(problem.shares(one, np.zeros(1), np.zeros(1))[1]).max(initial=0.0)
-    u_wide = 4.0 / by_u if by_u > 0.0 else 1.0
+    step = 2.0 * float(grid.s[node + 1] - grid.s[node])
+    caps = [float(problem.cap(place)[0]) for place in (left, right)]
+    by_u = np.abs(problem.shares(left, np.zeros(1), np.zeros(1))[1]).max(initial=0.0)
+    x_mid, x_wide, u_mid, u_wide = 0.0, caps[0], 0.0, 4.0 / by_u if by_u > 0.0 else 1.0
     best = (np.inf, 0, 0.0, 0.0)
     for _ in range(ROUNDS):
-        x = np.unique(np.clip(x_mid + x_wide * np.linspace(-1.0, 1.0, SPEEDS) ** 3, 0.0, cap))
+        x = np.unique(np.clip(x_mid + x_wide * np.linspace(-1.0, 1.0, SPEEDS) ** 3, 0.0, caps[0]))
         u = u_mid + u_wide * np.linspace(-1.0, 1.0, ACCELERATIONS)
         xs, us = (a.ravel() for a in np.meshgrid(x, u))
-        shares = np.abs(problem.shares(one[np.zeros(len(xs), dtype=np.intp)], xs, us)[0])
+        reached = xs + step * us
+        all_of_it = np.zeros(len(xs), dtype=np.intp)
+        shares = np.abs(
+            np.concatenate(
+                [
+                    problem.shares(left[all_of_it], xs, us)[0],
+                    problem.shares(right[all_of_it], np.maximum(reached, 0.0), us)[0],
+                ],
+                axis=1,
+            )
+        )
+        shares[(reached < 0.0) | (reached > caps[1])] = np.inf
         k = int(shares.max(axis=1).argmin())
         if shares[k].max() < best[0]:
             best = (float(shares[k].max()), int(shares[k].argmax()), float(xs[k]), float(us[k]))
         _, _, x_mid, u_mid = best
         x_wide, u_wide = 0.3 * x_wide, 0.3 * u_wide
-    share, row, x_best, _ = best
-    return share * USED, problem.layout.names[row], float(np.sqrt(x_best))
+    share, row, x_best, u_best = best
+    is_right, row = divmod(row, len(problem.layout.names))
+    x_there = max(x_best + is_right * step * u_best, 0.0)
+    return share * USED, problem.layout.names[row], (float(np.sqrt(x_there)), u_best), bool(is_right)
 
 
 def _allowed(problem: PathProblem, kind: str, joint: str, s: float) -> float:

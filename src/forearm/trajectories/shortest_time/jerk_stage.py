@@ -94,7 +94,8 @@ def _solved(
             report,
         )
     except InputError as error:
-        raise InputError(f"time_optimal, jerk: along {path.name!r}, {error}") from error
+        reason = str(error).partition(": ")[2] or str(error)  # without the argument of an inner function
+        raise InputError(f"time_optimal, jerk: along {path.name!r}: {reason}") from error
     return found, ends
 
 

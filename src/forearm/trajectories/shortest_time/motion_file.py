@@ -30,6 +30,7 @@ MOTION = TableField(
     required=("format", "path", "pieces", "knots", "times", "coefficients"),
 )
 DIMENSIONS = {"pieces": 1, "knots": 1, "times": 1, "coefficients": 2}
+SAME_SPEED = 1e-6  # of the largest one: what speeds may differ by where intervals meet
 SAME = 1e-9  # of the path: what intervals may miss the next knot by
 
 
@@ -56,10 +57,14 @@ def path_motion_from_document(document: Any, name: str) -> PathMotion:
         raise InputError(f"{name}: knots and times must be non-decreasing.")
     if not np.isin(pieces, np.arange(len(path.breaks) - 1)).all():
         raise InputError(f"{name}, pieces: expected whole numbers from 0 to {len(path.breaks) - 2}.")
-    reached = np.zeros(k)
+    reached, rate = np.zeros(k), np.zeros(k)
     for power in coefficients.T[::-1]:
+        rate = rate * np.diff(times) + reached
         reached = reached * np.diff(times) + power
-    missed = np.abs(reached - knots[1:]) > SAME * path.length
-    if missed.any():
+    missed = np.maximum(np.abs(coefficients[:, 0] - knots[:-1]), np.abs(reached - knots[1:]))
+    if (missed > SAME * path.length).any():
         raise InputError(f"{name}, interval {int(missed.argmax()) + 1}: it does not lead to the next knot.")
+    jumps = np.abs(coefficients[1:, 1] - rate[:-1])
+    if (jumps > SAME_SPEED * np.abs(rate).max()).any():
+        raise InputError(f"{name}, interval {int(jumps.argmax()) + 2}: the speed jumps where it begins.")
     return PathMotion(path, knots, times, coefficients, pieces.astype(np.intp))

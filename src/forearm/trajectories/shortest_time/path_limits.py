@@ -50,6 +50,11 @@ class LimitCurve:
     factor: Array | None = None
 
     @property
+    def what(self) -> str:
+        """Its argument, for messages."""
+        return _argument(self.kind)
+
+    @property
     def bounds(self) -> bool:
         """Whether it can be finite anywhere."""
         return self.function is not None or bool(np.isfinite(self.values).any())
@@ -60,19 +65,19 @@ class LimitCurve:
         if self.function is None:
             found = np.broadcast_to(self.values, (len(s), width))
         else:
-            made = as_floats(self.function(s), f"time_optimal, {self.kind}")
+            made = as_floats(self.function(s), self.what)
             if made.ndim == 1 and len(made) == len(s) and (width == 1 or len(s) != width):
                 made = made[:, None]
             if made.shape not in ((len(s), width), (len(s), 1), (width,), ()):
                 raise InputError(
-                    f"time_optimal, {self.kind}: the function of s must give ({len(s)}, {width}) numbers for "
+                    f"{self.what}: the function of s must give ({len(s)}, {width}) numbers for "
                     f"{len(s)} places, got shape {made.shape}."
                 )
             found = np.broadcast_to(made, (len(s), width))
             if not (found > 0.0).all():
                 k, j = (int(i) for i in np.argwhere(~(found > 0.0))[0])
                 raise InputError(
-                    f"time_optimal, {self.kind}: limits must be above 0, got {float(found[k, j])!r} at "
+                    f"{self.what}: limits must be above 0, got {float(found[k, j])!r} at "
                     f"s = {float(s[k]):.6g}, entry {j + 1}."
                 )
         return found if self.factor is None else found * self.factor
@@ -136,8 +141,14 @@ def path_limits(arm: Arm, dac: DAC | None, given: dict[str, Any]) -> PathLimits:
     return PathLimits(curves)
 
 
+def _argument(kind: str) -> str:
+    return f"time_optimal, {kind.replace(' ', '_')}"
+
+
 def _curve(kind: str, given: Any, width: int, arm: Arm) -> LimitCurve:
-    what = f"time_optimal, {kind}"
+    what = _argument(kind)
+    if kind in OF_PATH and (callable(given) or np.ndim(given)):
+        raise InputError(f"{what}: expected one number for the whole path, got {shorten(given)}.")
     if callable(given):
         return LimitCurve(kind, np.full(width, np.nan), given)
     if isinstance(given, tuple) and len(given) == 2 and np.ndim(given[0]) == 1:
@@ -158,8 +169,16 @@ def _straight(given: tuple[ArrayLike, ArrayLike], width: int, what: str) -> Call
     places, values = as_floats(given[0], what), as_floats(given[1], what)
     if values.ndim == 1:
         values = values[:, None]
+    if values.ndim != 2:
+        raise InputError(f"{what}: expected a row of values for each place, got shape {values.shape}.")
     if len(places) != len(values) or len(places) < 2 or not (np.diff(places) > 0.0).all():
         raise InputError(f"{what}: expected rising places and as many rows of values, two at least.")
     if values.shape[1] not in (1, width):
         raise InputError(f"{what}: expected rows of 1 or {width} values, got {values.shape[1]}.")
+    if not (values > 0.0).all():
+        k, j = (int(i) for i in np.argwhere(~(values > 0.0))[0])
+        raise InputError(
+            f"{what}: limits must be above 0, got {float(values[k, j])!r} at s = {float(places[k]):.6g}, "
+            f"entry {j + 1}."
+        )
     return lambda s: np.stack([np.interp(s, places, column) for column in values.T], axis=1)

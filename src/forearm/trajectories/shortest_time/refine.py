@@ -25,6 +25,7 @@ INSIDE = np.array(
 )  # of an interval: where limits are looked at between its ends
 ALLOWED = 1.0 / USED - 1.0  # of what may be used of a limit: what may be used beyond that between nodes
 COARSER = 4  # than the grid asked for: the first one, which tells where intervals must be short
+FINER = (1, 4, 16)  # times as many intervals, where the limits leave no profile on the first grid
 SLOW = np.array(
     [1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-6, 1e-9]
 )  # of x at an interval's other end: beside rest
@@ -77,9 +78,8 @@ def refined_profile(
     than at the other, and shorter still where limits are exceeded between nodes by more than ALLOWED.
     """
     path = problem.path
-    grid = Grid.of(path, nodes(path, -(-count // COARSER)))
-    profile = fastest_profile(problem, grid, boundary.start, boundary.end)
-    grid = _split(grid, _parts(_losses(problem, profile), count))
+    profile = _first_profile(problem, -(-count // COARSER), boundary)
+    grid = _split(profile.grid, _parts(_losses(problem, profile), count))
     most = MOST_GROWTH * max(count, grid.count)
     known: tuple[Profile, Array] | None = None
     for done in range(ROUNDS + MARGINS):
@@ -104,6 +104,18 @@ def refined_profile(
             less = margin / (used * (1.0 + 0.25 * ALLOWED))
             grid = replace(grid, margin=np.where(exceeded, less, margin))
     return profile
+
+
+def _first_profile(problem: PathProblem, count: int, boundary: Boundary) -> Profile:
+    """On an even grid of `count` intervals, on finer ones where no profile was found."""
+    for finer in FINER:
+        grid = Grid.of(problem.path, nodes(problem.path, finer * count))
+        try:
+            return fastest_profile(problem, grid, boundary.start, boundary.end)
+        except NoProfile:
+            if finer == FINER[-1]:
+                raise
+    raise AssertionError
 
 
 def slowed_profile(
@@ -192,7 +204,7 @@ def largest_use(problem: PathProblem, profile: Profile, known: tuple[Profile, Ar
     left, right = (np.flatnonzero(x == 0.0) for x in (profile.x[:-1], profile.x[1:]))
     ends, moving = np.concatenate([2 * left, 2 * right + 1]), profile.x[np.concatenate([left + 1, right])]
     np.maximum.at(used, ends // 2, _beside_rest(problem, profile, ends, moving))
-    return used if grid.margin is None else used * grid.margin
+    return np.asarray(used if grid.margin is None else used * grid.margin)
 
 
 def _unchanged(

@@ -227,7 +227,8 @@ def traced_forward(layout: RowLayout) -> Traced:
         twice, _ = interval
         ranges = SpeedInterval(layout, twice, *places).ranges(*ahead)
         u = fastest(ranges, x[0], (ahead[1] - x[0]) / twice)
-        there = maximum(x[0] + twice * u, 0.0)
+        # a bit above what leads on, a limit that u hardly changes would ask for a braking without bounds
+        there = minimum(maximum(x[0] + twice * u, 0.0), ahead[1])
         return {"x": [there], "reached": [there]}
 
     return traced_formula(formula, {"x": 1, "ahead": 2} | _interval_sizes(layout))

@@ -23,16 +23,17 @@ from forearm.trajectories.paths import blended, path_deviation, within_envelope
 from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.planning import Plan
 from forearm.trajectories.shortest_time.failures import infeasible
-from forearm.trajectories.shortest_time.jerk_stage import has_jerk_limits, smoothed
+from forearm.trajectories.shortest_time.jerk_stage import ENOUGH, has_jerk_limits, largest_share, smoothed
 from forearm.trajectories.shortest_time.path_limits import LimitGiven, path_limits
 from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.shortest_time.profile import FASTEST, NoProfile, PathProblem
 from forearm.trajectories.shortest_time.refine import Boundary, refined_profile, slowed_profile
 from forearm.trajectories.shortest_time.timing import PathTiming
-from forearm.values import as_finite, check_kind, check_number, check_whole
+from forearm.values import as_floats, check_kind, check_number, check_whole
 
 Array = NDArray[np.float64]
 MOST_POINTS = 100_000
+LOWERED = 1e-6  # of a speed at an end: worth a note
 STANDING = 1e-9  # of the largest |q'|: an end at which the path itself stands still
 
 
@@ -93,6 +94,11 @@ def time_optimal(
     check_arm(arm, "time_optimal, arm", moves=True)
     check_kind(dac, (DAC, type(None)), "time_optimal, dac")
     points = check_whole(points, "time_optimal, points", 10, MOST_POINTS)
+    step = check_number(step, "time_optimal, step", above=0.0)
+    if duration is not None:
+        duration = check_number(duration, "time_optimal, duration", above=0.0)
+    if tolerance is not None:
+        tolerance = check_number(tolerance, "time_optimal, tolerance", above=0.0)
     limits = path_limits(
         arm,
         dac,
@@ -111,15 +117,18 @@ def time_optimal(
     arms = _loaded(arm, payload, payload_com)
     way = as_path(arm, path, continuity=continuity)
 
-    def timed(way: JointPath) -> PathTiming:
+    def timed(way: JointPath, duration: float | None = None) -> PathTiming:
         boundary = _boundary(way, start_speed, end_speed)
         return _timed(PathProblem(arms, way, limits), boundary, points, duration, progress)
 
     notes: tuple[str, ...] = ()
     if tolerance is None:
-        timing = timed(way)
+        timing = timed(way, duration)
     else:
         timing, notes = _near_polygon(arm, way, tolerance, continuity, timed)
+        if duration is not None:
+            timing = timed(timing.problem.path, duration)
+    notes += _changed_speeds(timing, start_speed, end_speed)
     return Plan(arm, timing.motion, None, step, notes, dac, timing=timing)
 
 
@@ -131,7 +140,7 @@ def _timed(
     try:
         profile = refined_profile(problem, points, boundary, progress)
     except NoProfile as found:
-        raise infeasible(problem, found) from None
+        raise infeasible(problem, found, boundary) from None
     if profile.x.max() >= 0.9 * FASTEST * problem.path.length**2:
         raise _unbounded(problem)
     motion = PathMotion.of(problem.path, profile)
@@ -139,22 +148,36 @@ def _timed(
         profile, motion = smoothed(problem, profile, progress)
     if duration is None:
         return PathTiming(problem, profile, motion, boundary)
-    asked = check_number(duration, "time_optimal, duration", above=0.0)
-    if asked < motion.duration * (1.0 - 1e-9):
+    if duration < motion.duration * (1.0 - 1e-9):
         raise InputError(
-            f"time_optimal, duration: {asked:g} s is too short: along {problem.path.name!r} the limits allow "
-            f"{motion.duration:.6g} s at the shortest; give more, or higher limits."
+            f"time_optimal, duration: {duration:g} s is too short: along {problem.path.name!r} the limits "
+            f"allow {motion.duration:.6g} s at the shortest; give more, or higher limits."
         )
+    too_long = InputError(
+        f"time_optimal, duration: {duration:g} s is too long: {problem.path.name!r} has places that the arm "
+        "passes at speed only, as it could not hold itself there; give less, or take another path."
+    )
     if has_jerk_limits(problem):
-        return PathTiming(problem, profile, motion.slowed(asked / motion.duration), boundary, profile.x)
+        motion = motion.slowed(duration / motion.duration)
+        if largest_share(problem, motion) > ENOUGH:
+            raise too_long
+        return PathTiming(problem, profile, motion, boundary, profile.x)
     try:
-        slower, ceiling = slowed_profile(problem, profile, boundary, asked)
+        slower, ceiling = slowed_profile(problem, profile, boundary, duration)
     except NoProfile:
-        raise InputError(
-            f"time_optimal, duration: {asked:g} s is too long: {problem.path.name!r} has places that the arm "
-            "passes at speed only, as it could not hold itself there; give less, or take another path."
-        ) from None
+        raise too_long from None
     return PathTiming(problem, slower, PathMotion.of(problem.path, slower), boundary, ceiling)
+
+
+def _changed_speeds(timing: PathTiming, *asked: float) -> tuple[str, ...]:
+    """Which speeds at the ends a duration longer than the shortest made lower than was asked for."""
+    motion = timing.motion
+    made = motion.along(np.array([0.0, motion.duration]))[1].tolist()
+    return tuple(
+        f"{name}: the duration asked for lowers it from {speed:g} to {reached:.6g}."
+        for name, speed, reached in zip(("start_speed", "end_speed"), asked, made, strict=True)
+        if reached < speed * (1.0 - LOWERED)
+    )
 
 
 def _loaded(arm: Arm, payload: Sequence[float] | None, com: ArrayLike) -> tuple[Arm, ...]:
@@ -162,14 +185,13 @@ def _loaded(arm: Arm, payload: Sequence[float] | None, com: ArrayLike) -> tuple[
     centre = as_finite(com, (3,), "time_optimal, payload_com")
     if payload is None:
         return (arm,)
-    least, most = as_finite(payload, (2,), "time_optimal, payload").tolist()
-    if not 0.0 <= least <= most:
+    masses = as_floats(payload, "time_optimal, payload")
+    if masses.shape != (2,) or not 0.0 <= masses[0] <= masses[1] < np.inf:
         raise InputError(
             f"time_optimal, payload: expected two masses in kg, 0 <= least <= most, got {shorten(payload)}."
         )
-    return tuple(
-        arm.with_payload(mass, centre) if mass > 0.0 else arm for mass in dict.fromkeys((least, most))
-    )
+    different = dict.fromkeys(masses.tolist())
+    return tuple(arm.with_payload(mass, centre) if mass > 0.0 else arm for mass in different)
 
 
 def _boundary(path: JointPath, start_speed: float, end_speed: float) -> Boundary:
@@ -228,10 +250,9 @@ def _unbounded(problem: PathProblem) -> InputError:
             np.isfinite(limits.at(kind, s)[0, j]) for kind in ("acceleration", "torque", "current", "voltage")
         )
     ]
-    named = (
-        f"{', '.join(free)} of {problem.arm.name!r} have no limit of torque" if free else "the limits given"
-    )
+    who = f"{', '.join(free)} of {problem.arm.name!r}"
+    why = f"{who} have no limit of acceleration, torque or voltage" if free else "limits are too high"
     return InputError(
-        f"time_optimal: nothing bounds how fast the motion gets: {named} or leave it unbounded. Give "
-        "acceleration=, torque= or voltage=, or write max_effort into the arm file."
+        f"time_optimal: nothing bounds how fast the motion gets: {why}. Give acceleration=, torque= or "
+        "voltage=, or write max_effort into the arm file."
     )

@@ -16,7 +16,7 @@ import pytest
 from arms import random_arm
 from numpy.typing import NDArray
 from sweeps import long
-from timed_paths import random_way, timed
+from timed_paths import drive_limits, random_way, timed
 
 import forearm as fa
 from forearm.drives import voltage_of
@@ -137,23 +137,6 @@ def shortest(case: Limited) -> tuple[float, float]:
     return found[1] - left, 0.5 * abs(left) + ROUNDED * found[1]
 
 
-def limited(arm: fa.Arm, seed: int) -> Limited:
-    """On a random path, with each limit some times what moving slowly takes."""
-    path, rng = spline(random_way(arm, seed, 4)), np.random.default_rng([seed, 21])
-    q, dq, _ = path.at(np.linspace(0.0, path.length, 300))
-    needed = [fa.compile(arm).inverse_dynamics(q, rate * dq, 0.0 * q) for rate in (0.0, 1e-6, 1e-2)]
-    held = np.abs(needed).max(axis=(0, 1))
-    c, times = constants_of(arm), rng.uniform(1.6, 3.0, (3, arm.n))
-    K, speed = np.abs(c.K), np.array([joint.max_speed for joint in arm.joints])
-    return Limited(
-        arm,
-        path,
-        times[0] * held,
-        times[1] * held / K,
-        times[2] * held * c.R / K + K * speed * rng.uniform(0.2, 0.8, arm.n),
-    )
-
-
 KINDS: dict[str, dict[str, Any]] = {"turning": {"prismatic": False}, "sliding": {}, "mimic": {"mimic": True}}
 
 
@@ -164,8 +147,10 @@ KINDS: dict[str, dict[str, Any]] = {"turning": {"prismatic": False}, "sliding": 
 )
 def test_durations_are_those_of_dynamic_programming(kind: str, seed: int) -> None:
     """Friction by Coulomb, Stribeck and speed, gears by load, bearings, motors."""
-    case = limited(random_arm(seed, 2, **KINDS[kind]), seed)
-    plan = timed(case.arm, case.path, torque=case.torque, current=case.current, voltage=case.voltage)
-    known, error = shortest(case)
+    arm = random_arm(seed, 2, **KINDS[kind])
+    path = spline(random_way(arm, seed, 4))
+    given = drive_limits(arm, path, seed)
+    plan = timed(arm, path, **given)
+    known, error = shortest(Limited(arm, path, **given))
     assert error < AGREED * known
     assert known - error <= plan.duration <= known * (1.0 + AGREED)

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from arms import limits_of, random_arm
 from sweeps import long
-from timed_paths import check_kept, moments, random_way, timed
+from timed_paths import check_kept, drive_limits, moments, random_way, timed
 
 import forearm as fa
-from forearm.drives.motor import constants_of
 from forearm.trajectories.paths import JointPath, from_motion, spline
 from forearm.trajectories.shortest_time.path_motion import PathMotion
 
@@ -23,25 +22,10 @@ pytestmark = pytest.mark.slow
 
 
 def driven(seed: int) -> tuple[fa.Arm, JointPath, dict[str, Any]]:
-    """Two joints with drives, a path, and limits of torque, current and voltage some times what moving slowly
-    takes.
-    """
-    arm, rng = random_arm(seed, 2), np.random.default_rng([seed, 5])
+    """Two joints with drives, a path and limits."""
+    arm = random_arm(seed, 2)
     path = spline(random_way(arm, seed, 4))
-    q, dq, _ = path.at(np.linspace(0.0, path.length, 300))
-    kernel = fa.compile(arm)
-    held = np.abs([kernel.inverse_dynamics(q, rate * dq, 0.0 * q) for rate in (0.0, 1e-6, 1e-2)]).max((0, 1))
-    c, times = constants_of(arm), rng.uniform(1.8, 2.6, (3, arm.n))
-    K, speed = np.abs(c.K), np.array([joint.max_speed for joint in arm.joints])
-    return (
-        arm,
-        path,
-        {
-            "torque": times[0] * held,
-            "current": times[1] * held / K,
-            "voltage": times[2] * held * c.R / K + 0.5 * K * speed,
-        },
-    )
+    return arm, path, drive_limits(arm, path, seed)
 
 
 def without_load_friction(arm: fa.Arm) -> fa.Arm:

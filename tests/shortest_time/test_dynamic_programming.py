@@ -2,8 +2,8 @@
 
 Between two places d2s/dt2 is constant, so every pair of speeds at them is a motion; those whose torques,
 currents, voltages and velocities are allowed at both ends remain. The least time from each speed to the end
-is found backwards. Speeds are taken from a band about the best ones so far, which moves as long as they lie at
-its edges and then gets narrower (Luus' iterative dynamic programming).
+is found backwards. Speeds are taken from a band about the best ones so far, which moves as long as they lie
+at its edges and then gets narrower (Luus' iterative dynamic programming).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOST_BANDS = 40  # of a grid; a band is as wide as the last where speeds lay at 
 RELAXED = 0.4  # times half a band: by how much limits may be exceeded, as a speed is one of few
 SLOWEST = 1e-7  # of the fastest speed: one at which friction has its direction
 ROUNDED = 2e-3  # relative: the error of a duration by speeds of the last band, and by limits relaxed there
-AGREED = 1e-2  # relative: of durations
+AGREED = 8e-3  # relative: of durations
 
 
 @dataclass(frozen=True, eq=False)

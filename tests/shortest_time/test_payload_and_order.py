@@ -44,7 +44,6 @@ def test_every_payload_of_an_interval_obeys(seed: int, by_load: bool) -> None:
     for mass in np.linspace(least, most, 7):
         check_kept(plan, arm=arm.with_payload(mass, com), **given)
     alone = [fa.time_optimal(arm.with_payload(mass, com), path, **given).duration for mass in (least, most)]
-    assert abs(alone[1] / alone[0] - 1.0) > 3e-3  # or payloads would not matter
     assert plan.duration >= max(alone) * (1.0 - 2e-3)
     if not by_load:  # either mass bounds somewhere
         assert plan.duration > 1.003 * max(alone)

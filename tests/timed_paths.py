@@ -14,6 +14,7 @@ from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC, amplifier_gains, constants_of, voltage_of, without_constants
 from forearm.kernels.kept import kernel_of
 from forearm.kinematics import forward
+from forearm.trajectories.paths import JointPath
 from forearm.trajectories.planning import Plan
 from forearm.trajectories.shortest_time.path_motion import PathMotion
 
@@ -145,6 +146,21 @@ def random_way(arm: Arm, seed: int, count: int = 5, reach: float = 0.8) -> Array
     lower, upper = limits_of(arm)
     rng = np.random.default_rng([seed, count])
     return np.asarray(reach * (lower + (upper - lower) * rng.random((count, arm.n))))
+
+
+def drive_limits(arm: Arm, path: JointPath, seed: int) -> dict[str, Any]:
+    """Limits of torque, current and voltage, (n,) each, some times what moving slowly along a path takes."""
+    rng = np.random.default_rng([seed, 21])
+    q, dq, _ = path.at(np.linspace(0.0, path.length, 300))
+    tau = [kernel_of(arm).inverse_dynamics(q, rate * dq, 0.0 * q) for rate in (0.0, 1e-6, 1e-2)]
+    held, times = np.abs(tau).max(axis=(0, 1)), rng.uniform(1.6, 3.0, (3, arm.n))
+    c = constants_of(arm)
+    back = np.abs(c.K) * _own(arm, "max_speed") * rng.uniform(0.2, 0.8, arm.n)
+    return {
+        "torque": times[0] * held,
+        "current": times[1] * held / np.abs(c.K),
+        "voltage": times[2] * held * c.R / np.abs(c.K) + back,
+    }
 
 
 def same_path(plan: Plan, points: ArrayLike) -> float:

@@ -64,7 +64,7 @@ def parabola(s: float) -> tuple[Array, Array, Array]:
         ({"payload": (-1.0, 1.0)}, r"expected two masses in kg, 0 <= least <= most, got \(-1\.0, 1\.0\)"),
         ({"payload": (2.0, 1.0)}, r"expected two masses in kg, 0 <= least <= most, got \(2\.0, 1\.0\)"),
         ({"payload": (0.0, NAN)}, "payload: expected two masses in kg, 0 <= least <= most"),
-        ({"payload": (0.0, 1.0), "payload_com": (1.0, 2.0)}, r"payload, com: expected shape \(3,\)"),
+        ({"payload": (0.0, 1.0), "payload_com": (1.0, 2.0)}, r"payload_com: expected shape \(3,\)"),
         ({"start_speed": -1.0}, "time_optimal, start_speed: must be at least 0, got -1"),
         ({"end_speed": INF}, "time_optimal, end_speed: the number must be finite, got inf"),
         ({"duration": 0.0}, "time_optimal, duration: must be above 0, got 0"),

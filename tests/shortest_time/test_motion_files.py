@@ -85,7 +85,7 @@ def faster(document: dict[str, Any]) -> None:
         (changed("coefficients", lambda x: x[1:]), "one row of coefficients and one piece less"),
         (changed("coefficients", lambda x: [[*x[0], 0.0], *x[1:]]), "rows must be equally long"),
         (changed("coefficients", late), "interval 4: it does not lead to the next knot"),
-        (faster, "interval 4: the speed jumps where it begins"),
+        (faster, "interval \\d+: the speed jumps where it begins"),
         (changed("times", lambda x: [x[0], x[2], x[1], *x[3:]]), "knots and times must be non-decreasing"),
         (changed("pieces", lambda x: [7, *x[1:]]), r"pieces: expected whole numbers from 0 to 1"),
         (changed("pieces", lambda x: [0.5, *x[1:]]), r"pieces: expected whole numbers from 0 to 1"),

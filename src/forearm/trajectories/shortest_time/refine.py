@@ -31,6 +31,7 @@ SLOW = np.array(
 )  # of x at an interval's other end: beside rest
 ROUNDS = 6  # of splitting; then limits are used less where they are still exceeded
 MARGINS = 8  # rounds of that
+GRADES = (0.25, 0.05, 0.01)  # of an interval beside rest: where it is split
 UNCHANGED = 1e-4  # of x: as good as it was, for shares that may exceed their limit by four times as much
 SPLIT = 4  # intervals in the place of one in which limits are exceeded
 MOST_PARTS = 64  # in the place of one of the first grid
@@ -79,7 +80,7 @@ def refined_profile(
     """
     path = problem.path
     profile = _first_profile(problem, -(-count // COARSER), boundary)
-    grid = _split(profile.grid, _parts(_losses(problem, profile), count))
+    grid = _graded(_split(profile.grid, _parts(_losses(problem, profile), count)), profile)
     most = MOST_GROWTH * max(count, grid.count)
     known: tuple[Profile, Array] | None = None
     for done in range(ROUNDS + MARGINS):
@@ -239,6 +240,20 @@ def _beside_rest(problem: PathProblem, profile: Profile, ends: Indices, x: Array
     u = np.tile(profile.u[ends // 2], len(speeds))
     shares = problem.largest(rest, (speeds * x).ravel(), u).reshape(len(speeds), -1)
     return np.asarray(shares.max(axis=0))
+
+
+def _graded(grid: Grid, profile: Profile) -> Grid:
+    """With ever shorter intervals beside rest: there friction may change at once, and what holds at rest
+    bounds the whole of the first one.
+    """
+    rests = np.isin(grid.s, profile.grid.s[profile.x == 0.0])
+    begins, ends = np.flatnonzero(rests[:-1]), np.flatnonzero(rests[1:])
+    lengths = np.diff(grid.s)
+    added = [grid.s[begins] + share * lengths[begins] for share in GRADES]
+    added += [grid.s[ends + 1] - share * lengths[ends] for share in GRADES]
+    s = np.unique(np.concatenate([grid.s, *added]))
+    k = np.clip(np.searchsorted(grid.s, 0.5 * (s[:-1] + s[1:])) - 1, 0, grid.count - 1)
+    return Grid(s, grid.piece[k], grid.direction[k], np.searchsorted(s, grid.s[grid.stops]))
 
 
 def _split(grid: Grid, parts: NDArray[np.intp]) -> Grid:

@@ -29,7 +29,7 @@ from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.shortest_time.profile import FASTEST, NoProfile, PathProblem
 from forearm.trajectories.shortest_time.refine import Boundary, refined_profile, slowed_profile
 from forearm.trajectories.shortest_time.timing import PathTiming
-from forearm.values import as_floats, check_kind, check_number, check_whole
+from forearm.values import as_finite, as_floats, check_kind, check_number, check_whole
 
 Array = NDArray[np.float64]
 MOST_POINTS = 100_000

@@ -97,8 +97,13 @@ class PathTiming:
     @cached_property
     def shares(self) -> tuple[list[tuple[str, str]], Array]:
         """(kind, joint) of all limits, and the largest share of each that an interval uses, (N, r)."""
+        times = (self.motion.times[:-1, None] + MOMENTS * np.diff(self.motion.times)[:, None]).ravel()
+        names, used = self.shares_at(times)
+        return names, used.reshape(self.profile.grid.count, len(MOMENTS), -1).max(axis=1)
+
+    def shares_at(self, times: Array) -> tuple[list[tuple[str, str]], Array]:
+        """(kind, joint) of all limits, and the share of each that is used at times (m,), (m, r)."""
         problem, motion, grid = self.problem, self.motion, self.profile.grid
-        times = (motion.times[:-1, None] + MOMENTS * np.diff(motion.times)[:, None]).ravel()
         k, s, rate, second = motion.details(times)
         places = problem.places(s, grid.piece[k], grid.direction[k])
         joints, limits = [joint.name for joint in problem.arm.joints], problem.limits
@@ -117,17 +122,18 @@ class PathTiming:
         if problem.layout.kinds:
             blocks["others"] = USED * np.abs(problem.shares(places, rate * rate, second)[0])
             names += problem.layout.names
-        used = np.concatenate(list(blocks.values()), axis=1).reshape(grid.count, len(MOMENTS), -1)
-        return names, used.max(axis=1)
+        return names, np.concatenate(list(blocks.values()), axis=1)
 
     @cached_property
     def binding(self) -> list[tuple[str, str]]:
         """(kind, joint) of the limit that binds in each interval, two empty texts where none does."""
-        names, used = self.shares
+        return self._binding(*self.shares, 0.5 * (self.s[:-1] + self.s[1:]))
+
+    def _binding(self, names: list[tuple[str, str]], used: Array, s: Array) -> list[tuple[str, str]]:
+        """(kind, joint) of the limit of which most is used, (m, r), at places (m,), if it is all of it."""
         most = used.argmax(axis=1)
         enough = used[np.arange(len(used)), most] >= BINDING
-        middle = 0.5 * (self.s[:-1] + self.s[1:])
-        finer = _finer(self.problem.limits, np.abs(self.problem.drives.K), middle)
+        finer = _finer(self.problem.limits, np.abs(self.problem.drives.K), s)
         joints = {joint.name: j for j, joint in enumerate(self.problem.arm.joints)}
         made = []
         for k, (i, is_binding) in enumerate(zip(most.tolist(), enough.tolist(), strict=True)):
@@ -142,7 +148,8 @@ class PathTiming:
 
     def limit_at(self, t: Array) -> NDArray[np.str_]:
         """The name of the limit that binds at times (m,)."""
-        return self.limits[self.motion.details(t)[0]]
+        found = self._binding(*self.shares_at(t), self.motion.details(t)[1])
+        return np.array([limit_name(*pair) for pair in found])
 
     @cached_property
     def savings(self) -> tuple[LimitSaving, ...]:

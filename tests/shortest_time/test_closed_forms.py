@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -104,22 +105,17 @@ def test_pendulum_bangs_once(begin: float, end: float, share: float) -> None:
 
 @pytest.mark.slow
 def test_symmetric_path_has_a_symmetric_profile() -> None:
-    """Two equal links without gravity whose elbow opens and closes again the same way."""
+    """Two links without gravity: q of the second half is that of the first with the other sign, and a mirrored
+    arm that goes backwards is as fast.
+    """
     arm = planar(2, 1e-12)
-    # a straight line of the hand: q2 is even about the middle, q1 + q2 / 2 is odd
-    height, half = 0.5 * LENGTH, 0.9 * LENGTH
-    x = np.linspace(-half, half, 41)
-    reach, angle = np.hypot(x, height), np.arctan2(height, x)
-    bend = 2.0 * np.arccos(0.5 * reach / LENGTH)
-    path = spline(np.stack([angle + 0.5 * bend, -bend], axis=1), 4, "uniform")
+    x = np.linspace(-1.0, 1.0, 41)
+    path = spline(np.stack([1.1 * x, 0.7 * np.sin(2.5 * x)], axis=1), 4, "uniform")
     plan = timed(arm, path, torque=[3.0, 2.0], velocity=np.inf)
     assert isinstance(plan.motion, PathMotion)
     t = np.linspace(0.0, plan.duration, 301)
     s = plan.motion.along(t)[0]
-    # braking reversed is speeding up
-    assert (
-        np.abs(s + s[::-1] - path.length).max() < 20.0 * PLANNED * path.length
-    )  # grids differ on both halves
+    assert np.abs(s + s[::-1] - path.length).max() < 2.0 * PLANNED * path.length
 
 
 @pytest.mark.slow
@@ -147,17 +143,19 @@ def test_acceleration_limits_alone_by_integration() -> None:
     profiles = []
     for way in (s, s[::-1]):
         x = [0.0]
-        for at in way[:-1].tolist():
-            low, high = u_bounds(np.array([at]), np.array([x[-1]]))
-            u = high[0] if way is s else -low[0]
-            x.append(x[-1] + 2.0 * step * float(u))
+        sign, side = (1.0, 1) if way is s else (-1.0, 0)
+        for at, then in pairwise(way.tolist()):
+            # the mean of the slopes at both ends: beside s = pi / 4, where q2 turns, that of one end is far off
+            u = sign * float(u_bounds(np.array([at]), np.array([x[-1]]))[side][0])
+            after = sign * float(u_bounds(np.array([then]), np.array([x[-1] + 2.0 * step * u]))[side][0])
+            x.append(x[-1] + step * (u + after))
         profiles.append(np.array(x) if way is s else np.array(x)[::-1])
     x_best = np.minimum(*profiles)
     low, high = u_bounds(s, x_best)
     assert (low <= high + 1e-9).all()  # or integrating both ways would not be enough
     duration = float((2.0 * step / (np.sqrt(x_best[1:]) + np.sqrt(x_best[:-1]))).sum())
     plan = timed(arm, path, acceleration=[a1, a2], torque=np.inf, velocity=np.inf)
-    assert plan.duration == pytest.approx(duration, rel=5e-3)  # steps of first order
+    assert plan.duration == pytest.approx(duration, rel=PLANNED)
 
 
 @pytest.mark.slow

@@ -105,8 +105,8 @@ def test_pendulum_bangs_once(begin: float, end: float, share: float) -> None:
 
 @pytest.mark.slow
 def test_symmetric_path_has_a_symmetric_profile() -> None:
-    """Two links without gravity: q of the second half is that of the first with the other sign, and a mirrored
-    arm that goes backwards is as fast.
+    """Two links without gravity: q of the second half is that of the first with the other sign, and a
+    mirrored arm that goes backwards is as fast.
     """
     arm = planar(2, 1e-12)
     x = np.linspace(-1.0, 1.0, 41)
@@ -145,7 +145,7 @@ def test_acceleration_limits_alone_by_integration() -> None:
         x = [0.0]
         sign, side = (1.0, 1) if way is s else (-1.0, 0)
         for at, then in pairwise(way.tolist()):
-            # the mean of the slopes at both ends: beside s = pi / 4, where q2 turns, that of one end is far off
+            # the mean of both ends: beside s = pi / 4, where q2 turns, the slope of one end is far off
             u = sign * float(u_bounds(np.array([at]), np.array([x[-1]]))[side][0])
             after = sign * float(u_bounds(np.array([then]), np.array([x[-1] + 2.0 * step * u]))[side][0])
             x.append(x[-1] + step * (u + after))

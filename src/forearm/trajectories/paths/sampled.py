@@ -19,7 +19,8 @@ Doubt = Callable[[Array], Array]  # q, q', q'' (m, 3, n) -> (m, 3)
 AGREEMENT = np.array([1e-10, 1e-8, 1e-6])
 PRIMES = tuple("q" + "'" * k for k in range(4))
 ROUNDING = 1e-14  # of q
-FIRST = 4  # pieces between two cuts to begin with
+FIRST = np.array([0.0, 0.236, 0.472, 0.764])  # of the way between two cuts: pieces to begin with, uneven so
+# that no later one begins exactly where lines have singular postures by design, in the middle
 MOST = 20_000  # pieces
 SHORTEST = 1e-10  # of the length
 
@@ -35,8 +36,7 @@ def quintic_pieces(curve: Curve, cuts: Array, what: str, doubt: Doubt | None = N
         what: names it in errors.
         doubt: how far the curve's own q, q', q'' may be off; None: rounding of q alone.
     """
-    shares = np.arange(FIRST) / FIRST
-    s = np.append((cuts[:-1, None] + np.diff(cuts)[:, None] * shares).ravel(), cuts[-1])
+    s = np.append((cuts[:-1, None] + np.diff(cuts)[:, None] * FIRST).ravel(), cuts[-1])
     values = checked(curve, s, what)
     settled = np.zeros(len(s) - 1, dtype=bool)
     while not settled.all():

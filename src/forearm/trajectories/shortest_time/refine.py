@@ -21,7 +21,7 @@ from forearm.trajectories.shortest_time.profile import (
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 INSIDE = np.array(
-    [0.05, 0.25, 0.5, 0.75, 0.95]
+    [0.01, 0.25, 0.5, 0.75, 0.99]
 )  # of an interval: where limits are looked at between its ends
 ALLOWED = 1.0 / USED - 1.0  # of what may be used of a limit: what may be used beyond that between nodes
 COARSER = 4  # than the grid asked for: the first one, which tells where intervals must be short

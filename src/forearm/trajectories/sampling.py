@@ -1,14 +1,19 @@
-"""The times at which motions are looked at: those asked for, checked, and even ones for a table."""
+"""The times at which motions are looked at: those asked for, checked, and even ones for a table; and motions
+as files.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+import os
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import InputError
-from forearm.values import as_floats, check_number
+from forearm.logs.table import ENDINGS, write_table
+from forearm.values import as_floats, check_ending, check_number
 
 Array = NDArray[np.float64]
 ROWS = 10_000_000  # a table may have
@@ -60,3 +65,16 @@ def motion_columns(motion: SampledMotion, step: float) -> dict[str, Array]:
     for name, block in zip(("q", "qd", "qdd"), motion.at(t), strict=True):
         table |= {f"{name}{i + 1}": block[:, i] for i in range(block.shape[1])}
     return table
+
+
+def save_motion(
+    motion: SampledMotion,
+    path: str | os.PathLike[str],
+    step: float,
+    write_json: Callable[[Any, str | os.PathLike[str]], None],
+) -> None:
+    """Write a motion whole or not at all: what makes it again (.json), or its table (.csv, .parquet)."""
+    if check_ending(path, (".json", *ENDINGS), "a motion") == ".json":
+        write_json(motion, path)
+    else:
+        write_table(path, motion_columns(motion, step))

@@ -11,9 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.logs.table import ENDINGS, write_table
-from forearm.trajectories.sampling import motion_columns, times_within
-from forearm.values import check_ending
+from forearm.trajectories.sampling import motion_columns, save_motion, times_within
 
 Array = NDArray[np.float64]
 
@@ -137,12 +135,9 @@ class Switching:
             path: .json holds the switching points and can be loaded, .csv and .parquet the table.
             step: time between rows of the table, s.
         """
-        if check_ending(path, (".json", *ENDINGS), "a motion") == ".json":
-            from forearm.trajectories.switching_file import write_switching
+        from forearm.trajectories.switching_file import write_switching
 
-            write_switching(self, path)
-        else:
-            write_table(path, self.columns(step))
+        save_motion(self, path, step, write_switching)
 
     def __repr__(self) -> str:
         return f"<Switching of {self.n} joints through {len(self.points)} points in {self.duration:g} s>"

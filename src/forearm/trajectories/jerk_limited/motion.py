@@ -9,10 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.logs.table import ENDINGS, write_table
 from forearm.trajectories.jerk_limited.joint import extremes
-from forearm.trajectories.sampling import motion_columns, times_within
-from forearm.values import check_ending
+from forearm.trajectories.sampling import motion_columns, save_motion, times_within
 
 Array = NDArray[np.float64]
 
@@ -168,12 +166,9 @@ class JerkMotion:
             path: .json holds the phases and can be loaded, .csv and .parquet the table.
             step: time between rows of the table, s.
         """
-        if check_ending(path, (".json", *ENDINGS), "a motion") == ".json":
-            from forearm.trajectories.jerk_limited.motion_file import write_jerk_motion
+        from forearm.trajectories.jerk_limited.motion_file import write_jerk_motion
 
-            write_jerk_motion(self, path)
-        else:
-            write_table(path, self.columns(step))
+        save_motion(self, path, step, write_jerk_motion)
 
     def __repr__(self) -> str:
         return f"<JerkMotion of {self.n} joints through {len(self.points)} points in {self.duration:g} s>"

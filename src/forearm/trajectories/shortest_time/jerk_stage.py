@@ -11,7 +11,15 @@ from forearm.errors import InputError
 from forearm.progress import Progress
 from forearm.trajectories.shortest_time.limit_rows import HAND_KIND
 from forearm.trajectories.shortest_time.path_motion import PathMotion
-from forearm.trajectories.shortest_time.profile import USED, Grid, PathProblem, Places, Profile, ends_of
+from forearm.trajectories.shortest_time.profile import (
+    USED,
+    Grid,
+    PathProblem,
+    Places,
+    Profile,
+    ends_of,
+    smaller_at_nodes,
+)
 from forearm.trajectories.smooth_speed.rest_grid import rest_grid
 from forearm.trajectories.smooth_speed.smooth_profile import SmoothProfile, smooth_profile
 
@@ -65,7 +73,7 @@ def _solved(
     q1, q2 = path.at(ends.s, pieces)[1:]
     q3 = path.third(ends.s, pieces)
     caps = problem.cap(ends)
-    top = np.minimum(np.append(caps[0::2], np.inf), np.append(np.inf, caps[1::2]))
+    top = smaller_at_nodes(caps)
     margin = USED if grid.margin is None else USED * float(grid.margin[0])
 
     def rows(x: Array, u: Array) -> tuple[Array, Array, Array]:
@@ -123,14 +131,10 @@ def largest_share(problem: PathProblem, motion: PathMotion) -> float:
     """The largest share of a limit that a motion uses, at ten moments of every interval."""
     times = motion.fine_times[:-1]
     k, s, rate, second = motion.details(times)
-    direction = np.repeat(
-        np.sign(problem.path.at(0.5 * (motion.knots[:-1] + motion.knots[1:]))[1]), 10, axis=0
-    )
-    places = problem.places(s, motion.pieces[k], direction)
-    most = float(problem.largest(places, rate * rate, second).max())
-    limits = problem.limits
-    if has_jerk_limits(problem):
-        jerks = np.abs(motion.jerk(times)) / limits.at("jerk", s)
-        along = np.abs(motion.third(times)) / limits.at("path jerk", s)[:, 0]
-        most = max(most, float(jerks.max()) / USED, float(along.max()) / USED)
-    return most
+    middle = 0.5 * (motion.knots[:-1] + motion.knots[1:])
+    direction = np.sign(problem.path.at(middle, motion.pieces)[1])
+    places = problem.places(s, motion.pieces[k], direction[k])
+    most = problem.largest(places, rate * rate, second).max()
+    jerks = np.abs(motion.jerk(times)) / problem.limits.at("jerk", s)
+    along = np.abs(motion.third(times)) / problem.limits.at("path jerk", s)[:, 0]
+    return max(float(most), float(jerks.max()) / USED, float(along.max()) / USED)

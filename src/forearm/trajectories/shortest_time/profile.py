@@ -87,13 +87,8 @@ class PathProblem:
         states, layout = (q, dq, ddq, direction), self.layout
         hand = [self._inverse(kind, s, margin) for kind in ("hand speed", "hand acceleration")]
         slowness = (self._inverse("velocity", s, margin), np.concatenate(hand, axis=1))
-        rows = np.empty((len(s), layout.width))
         made = [path_place(arm, layout.hand)(*states, *slowness, threads=1) for arm in self.arms]
-        if len(made) == 1:
-            rows = made[0][0]
-        else:
-            for k, (row, _) in enumerate(made):
-                rows[:, k * layout.one_width : (k + 1) * layout.one_width] = row
+        rows = made[0][0] if len(made) == 1 else np.concatenate([row for row, _ in made], axis=1)
         return Places(s, rows, self._limits(s, margin), made[0][1])
 
     def _limits(self, s: Array, margin: Array | None) -> Array:
@@ -295,6 +290,12 @@ class NoProfile(ForearmError):
         self.grid, self.node, self.reason, self.most, self.least = grid, node, reason, most, least
 
 
+def smaller_at_nodes(values: Array) -> Array:
+    """The smaller of what both sides of each node have, (N + 1,), from the ends of all intervals, (2 N,)."""
+    left, right = np.append(values[0::2], np.inf), np.append(np.inf, values[1::2])
+    return np.asarray(np.minimum(left, right))
+
+
 def ends_of(problem: PathProblem, grid: Grid, starts_at_rest: bool, ends_at_rest: bool) -> Places:
     """The places at both ends of all intervals, (2 N,); joints are told where they come to rest."""
     ends = grid.within(problem, np.array([0.0, 1.0]))
@@ -316,8 +317,7 @@ def fastest_profile(
         ceiling: x (N + 1,) that must not be exceeded; None: none.
     """
     ends = ends_of(problem, grid, x_start == 0.0, x_end == 0.0)
-    tops = problem.tops(ends)
-    top = np.minimum(np.append(tops[0::2], np.inf), np.append(np.inf, tops[1::2]))
+    top = smaller_at_nodes(problem.tops(ends))
     if ceiling is not None:
         top = np.minimum(top, ceiling)
     top[grid.stops] = 0.0

@@ -16,7 +16,13 @@ from forearm.tables import Report, number
 from forearm.trajectories.shortest_time.jerk_stage import has_jerk_limits, smoothed
 from forearm.trajectories.shortest_time.path_limits import PathLimits
 from forearm.trajectories.shortest_time.path_motion import PathMotion
-from forearm.trajectories.shortest_time.profile import USED, PathProblem, Profile, fastest_profile
+from forearm.trajectories.shortest_time.profile import (
+    USED,
+    PathProblem,
+    Profile,
+    fastest_profile,
+    smaller_at_nodes,
+)
 from forearm.trajectories.shortest_time.refine import Boundary
 
 Array = NDArray[np.float64]
@@ -89,8 +95,7 @@ class PathTiming:
         """The maximum-velocity curve: ds/dt that the limits of each place alone allow, (N + 1,)."""
         if self.ceiling is None:
             return np.sqrt(self.profile.top)
-        tops = self.problem.tops(self.profile.ends)
-        top = np.minimum(np.append(tops[0::2], np.inf), np.append(np.inf, tops[1::2]))
+        top = smaller_at_nodes(self.problem.tops(self.profile.ends))
         top[self.profile.grid.stops] = 0.0
         return np.asarray(np.sqrt(top))
 

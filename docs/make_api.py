@@ -28,6 +28,7 @@ ROOMS = (
     "counting",
     "trajectories",
     "simulation",
+    "identification",
     "control",
     "schedules",
     "reproduce",

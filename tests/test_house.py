@@ -20,7 +20,7 @@ ROOMS = (
     "errors", "portable", "spatial", "values", "tables", "palette", "pages", "svg", "progress", "symbols",
     "reading", "logs", "arm", "model", "drives", "kinematics", "dynamics", "reduction", "checking",
     "parts", "files", "counting", "codegen", "kernels", "frameworks", "trajectories", "simulation",
-    "interpreter", "schedules", "control", "reproduce", "plots", "benchmarks", "cli",
+    "interpreter", "schedules", "identification", "control", "reproduce", "plots", "benchmarks", "cli",
 )  # fmt: skip
 # Reached when called, not when imported: the methods of Arm and of Simulation that users expect on them.
 DEFERRED_EXCEPTIONS = {
@@ -34,7 +34,7 @@ DEFERRED_EXCEPTIONS = {
     ("kinematics.nearby", "kernels.numeric_ik"),
     ("trajectories.planning", "plots.plans"),
     ("trajectories.shortest_time.timing", "plots.phase_plane"),
-    ("control.logs_against_model", "plots.logs"),
+    ("identification.logs_against_model", "plots.logs"),
     ("control.comparison", "plots.control"),
     ("kinematics.closed_form.evaluated", "kernels.kernel"),
     ("kernels.kernel", "frameworks.torch_functions"),

@@ -23,8 +23,8 @@ from sweeps import long
 
 import forearm as fa
 from forearm.control.comparison import Comparison, Row
-from forearm.control.logs_against_model import LogComparison
 from forearm.errors import InputError
+from forearm.identification.logs_against_model import LogComparison
 from forearm.schedules.printed import load
 from forearm.schedules.rule import schedule_by_rule
 from forearm.simulation import Simulation
@@ -103,7 +103,7 @@ def planned(arm: fa.Arm) -> Plan:
 def logged(arm: fa.Arm) -> LogComparison:
     t = np.arange(0.0, 0.5, 0.004)
     q = np.sin(2.0 * np.pi * t[:, None] * (1.0 + 0.1 * np.arange(arm.n)))
-    return fa.control.compare_log(arm, {"t": t, "q": q, "tau": 3.0 * q})
+    return fa.identification.compare_log(arm, {"t": t, "q": q, "tau": 3.0 * q})
 
 
 def compared() -> Comparison:

@@ -202,7 +202,7 @@ def _add_payload(parser: argparse.ArgumentParser) -> None:
 
 
 def _payload(given: argparse.Namespace) -> int:
-    from forearm.control.payload import Noise, estimate_payload
+    from forearm.identification.payload.estimate import Noise, estimate_payload
 
     arm = load(given.arm, hand=given.hand)
     com = None if given.com is None else read_numbers(given.com, "com", 3, "a place has")
@@ -230,7 +230,7 @@ def _payload(given: argparse.Namespace) -> int:
 
 
 def _payload_of_log(given: argparse.Namespace, arm: Arm, asked: dict[str, Any]) -> int:
-    from forearm.control.payload_log import payload_from_log
+    from forearm.identification.payload.from_log import payload_from_log
 
     for name in ("qdd", "tau", "q"):
         if getattr(given, f"noise_{name}"):
@@ -294,7 +294,7 @@ def _add_log(parser: argparse.ArgumentParser) -> None:
 
 
 def _log(given: argparse.Namespace) -> int:
-    from forearm.control.logs_against_model import compare_log
+    from forearm.identification.logs_against_model import compare_log
 
     check_picture("--plot", given.plot)
     arm = load(given.arm, hand=given.hand)

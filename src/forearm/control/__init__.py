@@ -33,14 +33,9 @@ if TYPE_CHECKING:
         largest_bandwidth,
         stable_inertias,
     )
-    from forearm.control.logs_against_model import LogComparison, compare_log
     from forearm.control.loop import run
     from forearm.control.model_error import perturbed, without_friction
     from forearm.control.path_length import PathLength
-    from forearm.control.payload import PayloadEstimate, estimate_payload
-    from forearm.control.payload_fit import Noise
-    from forearm.control.payload_log import payload_from_log
-    from forearm.control.payload_tests import canonical_tests
     from forearm.control.precomputed import Precomputed
     from forearm.control.procedures import Procedural, procedure
     from forearm.control.reference import default_motion, hold, smooth
@@ -59,12 +54,7 @@ _LATER = {
     "code": ("controller_code",),
     "extrapolation": ("FirstOrder",),
     "fixed_code": ("FixedPoint", "fixed_point"),
-    "logs_against_model": ("LogComparison", "compare_log"),
     "path_length": ("PathLength",),
-    "payload": ("PayloadEstimate", "estimate_payload"),
-    "payload_fit": ("Noise",),
-    "payload_log": ("payload_from_log",),
-    "payload_tests": ("canonical_tests",),
     "precomputed": ("Precomputed",),
     "procedures": ("Procedural", "procedure"),
     "store": ("Store", "Stored", "practise"),
@@ -88,6 +78,16 @@ _LATER = {
     "sensors": ("Encoder", "Sensors", "Tachometer", "exact_accelerations"),
 }
 _RENAMED = {"bearable_inertias": "stable_inertias", "mistaken": "perturbed", "usual_motion": "default_motion"}
+# what lives in `identification` now, and still answers here
+_MOVED = (
+    "LogComparison",
+    "Noise",
+    "PayloadEstimate",
+    "canonical_tests",
+    "compare_log",
+    "estimate_payload",
+    "payload_from_log",
+)
 _WHERE = {name: module for module, names in _LATER.items() for name in names}
 
 __all__ = [
@@ -107,11 +107,8 @@ __all__ = [
     "Gains",
     "GravityCompensation",
     "Impedance",
-    "LogComparison",
-    "Noise",
     "OperationalSpace",
     "PathLength",
-    "PayloadEstimate",
     "Precomputed",
     "Procedural",
     "Row",
@@ -123,15 +120,12 @@ __all__ = [
     "Stored",
     "Tachometer",
     "bits_needed",
-    "canonical_tests",
     "compare",
-    "compare_log",
     "controller_by_name",
     "controller_code",
     "counterbalanced",
     "critically_damped",
     "default_motion",
-    "estimate_payload",
     "exact_accelerations",
     "fixed_point",
     "hand_inertia",
@@ -140,7 +134,6 @@ __all__ = [
     "largest_bandwidth",
     "locked_arm",
     "natural_frequencies",
-    "payload_from_log",
     "period_for",
     "perturbed",
     "practise",
@@ -156,6 +149,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MOVED:
+        return getattr(import_module("forearm.identification"), name)
     if name not in _WHERE:
         name = current_name(name, _RENAMED, __name__)
     return getattr(import_module(f"forearm.control.{_WHERE[name]}"), name)

@@ -100,6 +100,8 @@ MAKERS = (
     "drives",
     "dynamics",
     "frameworks",
+    "identification",
+    "identification/payload",
     "kernels",
     "kinematics",
     "kinematics/closed_form",

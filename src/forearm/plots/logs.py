@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from forearm.control.logs_against_model import LogComparison
 from forearm.errors import InputError
+from forearm.identification.logs_against_model import LogComparison
 from forearm.plots.figure import (
     BLACK,
     BLUE,

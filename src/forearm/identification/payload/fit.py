@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.control.payload_tests import Floats, TorqueModel, answers_of
-from forearm.control.payload_unknowns import Unknowns
 from forearm.errors import InputError
+from forearm.identification.payload.test_forces import Floats, TorqueModel, answers_of
+from forearm.identification.payload.unknowns import Unknowns
 from forearm.values import check_number
 
 ROUNDS = 50

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.control.payload_regressor import payload_regressor
 from forearm.drives.joint import depends_on_load, driven, drives_of, held_freedoms
 from forearm.errors import InputError, ModelError
+from forearm.identification.payload.regressor import payload_regressor
 from forearm.kernels.kept import kernel_of
 from forearm.kinematics.arguments import states_of
 from forearm.model import model_of

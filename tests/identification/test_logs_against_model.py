@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 import forearm as fa
 from forearm import Arm
-from forearm.control.log_derivatives import best_half, noise_of, smoothed
-from forearm.control.logs_against_model import LogComparison, compare_log
+from forearm.identification.log_derivatives import best_half, noise_of, smoothed
+from forearm.identification.logs_against_model import LogComparison, compare_log
 from forearm.logs.table import write_table
 from forearm.simulation import Sampling
 

@@ -10,7 +10,7 @@ from arms import random_arm
 from numpy.typing import NDArray
 
 import forearm as fa
-from forearm.control import estimate_payload, payload_from_log
+from forearm.identification import estimate_payload, payload_from_log
 from forearm.kinematics.limits import middle
 
 pytestmark = pytest.mark.filterwarnings("ignore::forearm.errors.ModelWarning")

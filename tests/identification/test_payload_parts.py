@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from forearm.control.payload import student
-from forearm.control.payload_unknowns import unknowns_of
+from forearm.identification.payload.estimate import student
+from forearm.identification.payload.unknowns import unknowns_of
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.control.payload_regressor import entries_of
 from forearm.dynamics.regressor import PARAMETERS
 from forearm.errors import InputError
+from forearm.identification.payload.regressor import entries_of
 from forearm.values import check_choice, check_number, frozen_array
 
 Floats = NDArray[np.float64]

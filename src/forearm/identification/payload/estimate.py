@@ -14,18 +14,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
-from forearm.control.payload_fit import Fit, FitEquations, Noise, beside_of, fitted, is_exact
-from forearm.control.payload_physical import (
+from forearm.dynamics.regressor import PARAMETERS
+from forearm.errors import InputError
+from forearm.identification.payload.fit import Fit, FitEquations, Noise, beside_of, fitted, is_exact
+from forearm.identification.payload.physical import (
     body_of,
     is_physical,
     nearest_physical,
     parameters_of_body,
     pseudo_inertia,
 )
-from forearm.control.payload_tests import Floats, answers_of, friction_at_rest
-from forearm.control.payload_unknowns import UNITS, Unknowns, combinations, unknowns_of
-from forearm.dynamics.regressor import PARAMETERS
-from forearm.errors import InputError
+from forearm.identification.payload.test_forces import Floats, answers_of, friction_at_rest
+from forearm.identification.payload.unknowns import UNITS, Unknowns, combinations, unknowns_of
 from forearm.kinematics.arguments import states_of
 from forearm.tables import number, text_table
 from forearm.values import as_floats, check_number

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.control.payload_regressor import entries_of, tensor_of
+from forearm.identification.payload.regressor import entries_of, tensor_of
 from forearm.spatial import parallel_axis
 
 Floats = NDArray[np.float64]

@@ -15,16 +15,16 @@ from sweeps import long
 
 import forearm as fa
 from forearm import Arm, control
-from forearm.control.payload import Noise, PayloadEstimate, estimate_payload
-from forearm.control.payload_physical import (
+from forearm.identification.payload.estimate import Noise, PayloadEstimate, estimate_payload
+from forearm.identification.payload.physical import (
     body_of,
     is_physical,
     nearest_physical,
     parameters_of_body,
     pseudo_inertia,
 )
-from forearm.control.payload_regressor import payload_regressor
-from forearm.control.payload_tests import canonical_tests
+from forearm.identification.payload.regressor import payload_regressor
+from forearm.identification.payload.test_forces import canonical_tests
 
 Floats = NDArray[np.float64]
 LOAD: dict[str, Any] = {

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.control.logs_against_model import LogComparison, compare_log
-from forearm.control.payload import PayloadEstimate, stated
-from forearm.control.payload_fit import Fit, Noise, least_squares
-from forearm.control.payload_regressor import payload_regressor
-from forearm.control.payload_unknowns import Unknowns, unknowns_of
 from forearm.drives.joint import depends_on_load, held_freedoms
 from forearm.errors import InputError, ModelError
+from forearm.identification.logs_against_model import LogComparison, compare_log
+from forearm.identification.payload.estimate import PayloadEstimate, stated
+from forearm.identification.payload.fit import Fit, Noise, least_squares
+from forearm.identification.payload.regressor import payload_regressor
+from forearm.identification.payload.unknowns import Unknowns, unknowns_of
 from forearm.values import check_kind, check_number
 
 Floats = NDArray[np.float64]

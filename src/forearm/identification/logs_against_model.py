@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.control.log_derivatives import HALVES, best_half, smoothed
-from forearm.control.measured_log import MeasuredLog, measured_log
 from forearm.errors import InputError
+from forearm.identification.log_derivatives import HALVES, best_half, smoothed
+from forearm.identification.measured_log import MeasuredLog, measured_log
 from forearm.kernels.kernel import compile as compile_arm
 from forearm.tables import number, text_table
 from forearm.values import check_number

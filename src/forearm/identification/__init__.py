@@ -1,0 +1,43 @@
+"""From measurements to a model: logs held against the arm, the load in the hand, inertial parameters,
+friction and motors from logs, motions that show them, and geometry from measured poses.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from forearm.identification.logs_against_model import LogComparison, compare_log
+    from forearm.identification.payload.estimate import PayloadEstimate, estimate_payload
+    from forearm.identification.payload.fit import Noise
+    from forearm.identification.payload.from_log import payload_from_log
+    from forearm.identification.payload.test_forces import canonical_tests
+
+# Imported when first used: machine code need not be loaded for a name.
+_LATER = {
+    "logs_against_model": ("LogComparison", "compare_log"),
+    "payload.estimate": ("PayloadEstimate", "estimate_payload"),
+    "payload.fit": ("Noise",),
+    "payload.from_log": ("payload_from_log",),
+    "payload.test_forces": ("canonical_tests",),
+}
+_WHERE = {name: module for module, names in _LATER.items() for name in names}
+
+__all__ = [
+    "LogComparison",
+    "Noise",
+    "PayloadEstimate",
+    "canonical_tests",
+    "compare_log",
+    "estimate_payload",
+    "payload_from_log",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"forearm.identification.{_WHERE[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

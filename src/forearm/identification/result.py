@@ -1,4 +1,4 @@
-"""What an identification found: the arm with its new values, how sure they are, and what the data cannot tell."""
+"""What an identification found: the arm with its new values, how sure they are, what the data cannot tell."""
 
 from __future__ import annotations
 

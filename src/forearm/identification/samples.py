@@ -1,4 +1,4 @@
-"""What a log gives to a fit: motion and efforts at its samples, block by block, as often as it is asked for."""
+"""What a log gives to a fit: motion and efforts at its samples, block by block, as often as asked for."""
 
 from __future__ import annotations
 

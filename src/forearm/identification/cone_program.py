@@ -17,9 +17,10 @@ from forearm.spatial import Floats
 
 STEPS = 100
 SHORT_OF = 0.99  # of the way to the boundary
-END = 1e-13  # of the objective: the gap at which steps centre
-CENTRED = 1e-6  # how far products of eigenvalues may differ from their mean there, relative
+END = 1e-11  # of the objective: the gap at which steps centre
+CENTRED = 1e-2  # how far products of eigenvalues may differ from their mean there, relative
 CENTRING = 8
+REFINED = 2  # times a solution of the ill-conditioned equations is improved by what it leaves of them
 SIZE = 4
 
 
@@ -110,11 +111,11 @@ class _Scaled:
 
     def _turned(self, flat: Floats, A: Floats, factor: Floats) -> Floats:
         """A X A^T of every matrix, each number times its factor; (rows,) or (rows, p)."""
-        blocks, square = self.cone.blocks, SIZE * SIZE
+        blocks, square, width = self.cone.blocks, SIZE * SIZE, flat[0].size
         both = np.einsum("bij,bkl->bikjl", A, A).reshape(blocks, square, square)
-        matrices = both @ flat[: square * blocks].reshape(blocks, square, -1)
-        numbers = factor[:, None] * flat[square * blocks :].reshape(len(factor), -1)
-        return np.concatenate([matrices.reshape(square * blocks, -1), numbers]).reshape(flat.shape)
+        matrices = both @ flat[: square * blocks].reshape(blocks, square, width)
+        numbers = factor[:, None] * flat[square * blocks :].reshape(len(factor), width)
+        return np.concatenate([matrices.reshape(square * blocks, width), numbers]).reshape(flat.shape)
 
     def diagonal(self) -> Floats:
         """D as `Cone` stacks it."""
@@ -207,12 +208,16 @@ def _step(
     """Changes of y and of the scaled multipliers, and how much of them: towards products that are `target`,
     or as much smaller as the predictor says.
     """
-    inverse = np.linalg.inv(np.eye(len(left)) + at.rows.T @ at.rows)
+    rows = at.rows
+    inverse = np.linalg.inv(np.eye(len(left)) + rows.T @ rows)
 
     def towards(mu: float, correction: Floats | None) -> tuple[Floats, Floats, Floats]:
         complement = at.complement(mu, correction)
-        dy = inverse @ (at.rows.T @ complement - left)
-        slack = at.rows @ dy
+        right = rows.T @ complement - left
+        dy = inverse @ right
+        for _ in range(REFINED):
+            dy = dy + inverse @ (right - dy - rows.T @ (rows @ dy))
+        slack = rows @ dy
         return dy, slack, complement - slack
 
     if target is not None:

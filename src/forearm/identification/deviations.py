@@ -49,10 +49,10 @@ def deviations_of(arm: Arm, covariance: ArrayLike, names: Sequence[str] = ()) ->
 
 def _spread(J: Floats, C: Floats) -> list[float]:
     """sqrt(diag(J C J^T)), infinite where a row of J meets what is not known."""
-    unknown = np.isinf(np.diag(C))
-    inner = np.where(unknown[:, None] | unknown[None, :], 0.0, C)
-    variances = np.maximum(np.einsum("ij,jk,ik->i", np.where(np.isfinite(J), J, 0.0), inner, np.where(np.isfinite(J), J, 0.0)), 0.0)
-    lost = (np.abs(J[:, unknown]) > NEGLIGIBLE).any(axis=1) | ~np.isfinite(J).all(axis=1)
+    unknown, endless = np.isinf(np.diag(C)), ~np.isfinite(J).all(axis=1)
+    inner, J = np.where(unknown[:, None] | unknown[None, :], 0.0, C), np.where(endless[:, None], 0.0, J)
+    variances = np.maximum(np.einsum("ij,jk,ik->i", J, inner, J), 0.0)
+    lost = endless | (np.abs(J[:, unknown]) > NEGLIGIBLE).any(axis=1)
     return [float(v) for v in np.where(lost, np.inf, np.sqrt(variances))]
 
 
@@ -70,8 +70,8 @@ def _jacobian(arm: Arm, index: int) -> Floats:
     for unit in np.eye(10):
         dm, dh, about = unit[0], unit[1:4], tensor_of(unit[4:])
         dc = (dh - c * dm) / m
-        # of m (c.c - c c^T), with c = h / m
-        shift = (2.0 * c @ dh - c @ c * dm) * np.eye(3) - np.outer(dh, c) - np.outer(c, dh) + np.outer(c, c) * dm
-        inertia = about - shift
+        # of m (c.c - c c^T) = (h.h - h h^T) / m
+        crossed = np.outer(dh, c) + np.outer(c, dh) - np.outer(c, c) * dm
+        inertia = about - np.trace(crossed) * np.eye(3) + crossed
         columns.append([dm, *dc, *(inertia[place] for place in TENSOR.values())])
     return np.asarray(np.array(columns).T @ turned)

@@ -88,14 +88,17 @@ def log_cholesky(theta: Floats, scale: Floats) -> Floats:
 
 
 def least_squares(A: Floats, b: Floats, scale: Floats) -> tuple[float, Floats]:
-    """The same problem over log-Cholesky coordinates, without bounds: Levenberg's method."""
+    """The same problem over log-Cholesky coordinates, without bounds: Levenberg and Marquardt's method.
+
+    Where several eigenvalues go to their bound at once the exponentials flatten, and it stalls.
+    """
     theta, damping = np.zeros(10), 1e-2
     x = log_cholesky(theta, scale)
     cost = 0.5 * float(np.sum((A @ x - b) ** 2))
     for _ in range(400):
         ends = [(log_cholesky(theta + h, scale), log_cholesky(theta - h, scale)) for h in 1e-6 * np.eye(10)]
         J = A @ np.array([(up - down) / 2e-6 for up, down in ends]).T
-        step = np.linalg.solve(J.T @ J + damping * np.eye(10), -J.T @ (A @ x - b))
+        step = np.linalg.solve(J.T @ J + damping * np.diag(np.sum(J * J, axis=0) + 1e-9), -J.T @ (A @ x - b))
         step *= min(1.0, 1.0 / np.abs(step).max())
         tried = log_cholesky(theta + step, scale)
         lower = 0.5 * float(np.sum((A @ tried - b) ** 2))
@@ -107,13 +110,17 @@ def least_squares(A: Floats, b: Floats, scale: Floats) -> tuple[float, Floats]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2, 10, 12])
 def test_log_cholesky_coordinates_lead_to_the_same_body(seed: int) -> None:
     R, z, prior, lower = impossible(seed, others=0)
     found = consistent(R, z, 1, prior, lower, least=LEAST)
     assert found.at_bound == (0,)
-    m, L = prior.mean[0], max(
-        math.sqrt(0.5 * prior.mean[[4, 6, 9]].sum() / prior.mean[0]), math.sqrt(prior.std[9] / prior.std[0])
+    m, L = (
+        prior.mean[0],
+        max(
+            math.sqrt(0.5 * prior.mean[[4, 6, 9]].sum() / prior.mean[0]),
+            math.sqrt(prior.std[9] / prior.std[0]),
+        ),
     )
     cost, x = least_squares(*rows_of(R, z, prior), math.sqrt(m) * np.array([L, L, L, 1.0]))
     assert found.objective <= cost * (1.0 + 1e-9)

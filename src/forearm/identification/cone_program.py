@@ -202,9 +202,7 @@ def nearest_point(
     return NearestPoint(y, gap, count, slack, at.slope())
 
 
-def _step(
-    at: _Scaled, left: Floats, target: float | None, mu: float
-) -> tuple[tuple[Floats, Floats], float]:
+def _step(at: _Scaled, left: Floats, target: float | None, mu: float) -> tuple[tuple[Floats, Floats], float]:
     """Changes of y and of the scaled multipliers, and how much of them: towards products that are `target`,
     or as much smaller as the predictor says.
     """

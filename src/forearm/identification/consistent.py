@@ -146,10 +146,15 @@ def _rows(
             f"consistent, R: {bodies} bodies have {count} parameters, expected at least as many columns, got {P}."
         )
     b, mean = as_finite(z, (len(A),), "consistent, z"), as_finite(prior.mean, (P,), "consistent, prior.mean")
-    std, low = as_shape(prior.std, (P,), "consistent, prior.std"), as_shape(lower, (P - count,), "consistent, lower")
+    std, low = (
+        as_shape(prior.std, (P,), "consistent, prior.std"),
+        as_shape(lower, (P - count,), "consistent, lower"),
+    )
     if not (std > 0.0).all():
         k = int(np.flatnonzero(~(std > 0.0))[0])
-        raise InputError(f"consistent, prior.std: must be above 0, or inf for no belief, got {std[k]:g} at {k}.")
+        raise InputError(
+            f"consistent, prior.std: must be above 0, or inf for no belief, got {std[k]:g} at {k}."
+        )
     if np.isnan(low).any() or (low == math.inf).any():
         raise InputError("consistent, lower: expected numbers, or -inf for no bound.")
     mass, spread = _total(total_mass, bodies)
@@ -210,7 +215,9 @@ def _problem(rows: _Rows, bodies: int, least: float) -> _Problem:
         N = np.linalg.qr(masses[:, None], mode="complete")[0][:, 1:]
     low = rows.lower / units[count:]
     bounded = np.flatnonzero(np.isfinite(low))
-    w = np.concatenate([np.tile(share * _SPHERE, bodies), np.maximum(rows.mean[count:] / units[count:], low + 1.0)])
+    w = np.concatenate(
+        [np.tile(share * _SPHERE, bodies), np.maximum(rows.mean[count:] / units[count:], low + 1.0)]
+    )
 
     values, V, d, rest, rank = _decomposed(A @ N, b - A @ w_origin)
     weak = np.arange(len(values)) >= rank
@@ -229,7 +236,9 @@ def _problem(rows: _Rows, bodies: int, least: float) -> _Problem:
     places = tuple(int(k) for k in count + bounded)
     rounding = ROUNDING * float(b @ b) + 1e-300
     unseen = np.flatnonzero(np.abs(N @ V[:, rank:]).max(axis=1, initial=0.0) > UNSEEN)
-    return _Problem(d, units[:, None] * B, units * w_origin, start, cone, rest, rank, unseen, places, rounding)
+    return _Problem(
+        d, units[:, None] * B, units * w_origin, start, cone, rest, rank, unseen, places, rounding
+    )
 
 
 def _decomposed(A: Floats, b: Floats) -> tuple[Floats, Floats, Floats, float, int]:

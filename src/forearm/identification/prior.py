@@ -61,7 +61,9 @@ def cad_prior(arm: Arm, share: float = 0.3) -> Prior:
             length = max(length, math.sqrt(max(second, 0.0) / mass))
         else:
             part = 1.0
-            mass = float(np.median(masses)) if masses else SOLID * 2.0 * length * (2.0 * length / SLENDER) ** 2
+            mass = (
+                float(np.median(masses)) if masses else SOLID * 2.0 * length * (2.0 * length / SLENDER) ** 2
+            )
         std += [part * mass * size for size in (1.0, *[length] * 3, *[length * length] * 6)]
     return Prior(mean, np.array(std))
 

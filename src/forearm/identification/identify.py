@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm, check_arm
-from forearm.errors import InputError, shorten
-from forearm.identification.consistent import Consistent, consistent
-from forearm.identification.deviations import deviations_of
-from forearm.identification.drive_law import COULOMB, LOSS, OFFSET, STATIC, STRIBECK_SPEED
-from forearm.identification.effort_model import EffortModel, EffortScale, effort_model, effort_scale
-from forearm.identification.fitting import Fitted, Fitting, first_speeds, fit_stage, left_out, residuals
-from forearm.identification.hidden import unidentifiable
-from forearm.identification.least_squares import Solution
-from forearm.identification.new_arm import arm_with
-from forearm.identification.parameter_set import ParameterSet
-from forearm.identification.prior import Prior, cad_prior
+from forearm.errors import InputError
+from forearm.identification.consistent_stage import consistent_fit
+from forearm.identification.drive_law import STRIBECK_SPEED
+from forearm.identification.effort_checks import check_efforts
+from forearm.identification.effort_model import EffortModel, FrictionKind, effort_model, effort_scale
+from forearm.identification.fitting import Fitted, Fitting, first_speeds, fit_stage
+from forearm.identification.motor_fit import motor_constants
+from forearm.identification.prior import Prior
 from forearm.identification.questions import Asked, loads_of
 from forearm.identification.residual_tests import COUNT, StructureColumns, residual_tests
-from forearm.identification.result import Identification, ResidualTest, Stage, UsedLog
+from forearm.identification.result import Identification, ResidualTest
 from forearm.identification.rows import row_source
 from forearm.identification.samples import PreparedLog
 from forearm.identification.signals import prepare_log
+from forearm.identification.stating import stated
 from forearm.progress import Progress
-from forearm.spatial import Floats
 from forearm.values import check_choice, check_number
 
 TORQUE_SIDES = ("motor", "link")
 WEIGHTINGS = ("joint", "ordinary", "robust")
 FRICTIONS = ("auto", "none", "viscous", "coulomb", "stribeck")
-MOST_SHOWN = 20_000  # rows that are kept to be looked at
 
 
 def identify(
@@ -99,12 +92,73 @@ def identify(
         prepare_log(
             arm, one, columns=columns, units=units, period=period, cutoff=cutoff, derivatives=derivatives
         )
-        for one in _listed(log)
+        for one in _several(log)
     ]
-    fitting = _fitting(arm, logs, side, friction, load, shift, weighting, progress)
-    fitting.asked = replace(fitting.asked, offsets=offsets, gains=gains, loads=loads_of(payload, len(logs)))
+    kind = None if friction == "auto" else cast(FrictionKind, friction)
+    model = effort_model(arm, side, kind, has_load=load)
+    asked = Asked(offsets, gains, (shift is None,) * len(logs), loads_of(payload, len(logs)))
+    fitting = _fitting(model, logs, asked, shift or 0.0, weighting, progress)
+    check_efforts(fitting)
     fits = _fits(fitting)
-    name, fitted = fits[-1]
-    tests = _tests(fitting, fitted)
-    found = _consistent(arm, fitting.model, fitted.solution, prior, total_mass)
-    return _stated(arm, fitting, fits, tests, found, confidence)
+    tests = _tests(fitting, fits[-1])
+    last = consistent_fit(arm, fits[-1].solution, prior, total_mass)
+    return stated(fitting, fits, tests, last, confidence)
+
+
+def _side(given: object) -> str:
+    if given is None:
+        raise InputError(
+            "identify, torque_side: expected 'motor' or 'link'. 'motor': tau is motor torque times gear ratio, "
+            "or comes from currents or voltages; rotors, gears and all friction are in it. 'link': a sensor "
+            "behind the gear measured it. The numbers alone do not tell."
+        )
+    return check_choice(given, TORQUE_SIDES, "identify, torque_side")
+
+
+def _several(log: Any) -> list[Any]:
+    logs = list(log) if isinstance(log, list | tuple) else [log]
+    if not logs:
+        raise InputError("identify, log: expected at least one log, got none.")
+    return logs
+
+
+def _fitting(
+    model: EffortModel,
+    logs: Sequence[PreparedLog],
+    asked: Asked,
+    shift: float,
+    weighting: str,
+    progress: Progress | None,
+) -> Fitting:
+    """The logs as rows: with the motors' constants, where efforts are currents or voltages."""
+    sources = []
+    fastest = np.zeros(model.arm.n)
+    for log in logs:
+        scale = effort_scale(log.signals.effort, *motor_constants(model.arm, log))
+        speeds = log.signals.fastest
+        fastest = np.maximum(fastest, speeds)
+        sources.append(row_source(log, scale, shift, speeds))
+    return Fitting(model, sources, asked, weighting, fastest, progress)
+
+
+def _fits(fitting: Fitting) -> list[Fitted]:
+    """The linear stage, and where efforts are not linear in all unknowns, the next from there on."""
+    model = fitting.model
+    first = fit_stage(fitting, model.values(), is_full=False)
+    if model.is_linear:
+        return [first]
+    start = first.x[: len(model.names)]
+    if not any(model.place(i, STRIBECK_SPEED) is not None for i in range(model.arm.n)):
+        return [first, fit_stage(fitting, start, is_full=True)]
+    tried = [fit_stage(fitting, x, is_full=True) for x in first_speeds(fitting, start)]
+    return [first, min(tried, key=lambda f: float(np.sum(f.solution.squares)))]
+
+
+def _tests(fitting: Fitting, fitted: Fitted) -> tuple[ResidualTest, ...]:
+    known = [source.log.signals for source in fitting.sources]
+    middle = np.mean([0.5 * (log.q_low + log.q_high) for log in known], axis=0)
+    extras = StructureColumns(fitting.fastest, middle)
+    x = fitted.x[: len(fitting.model.names)]
+    coefficients = fitted.coefficients if fitted.coefficients.shape[1] else None
+    data = fitting.with_extras(x, coefficients, extras, COUNT)
+    return residual_tests(fitting.model.arm, fitting.model, data)

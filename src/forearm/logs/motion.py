@@ -12,8 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from forearm.errors import InputError, shorten
-from forearm.logs.columns import Columns, check_header, listed, recognised
-from forearm.logs.spelling import TIMES, WORDS, time_column
+from forearm.logs.columns import Columns, listed
+from forearm.logs.motion_columns import motion_columns
+from forearm.logs.spelling import TIMES, WORDS
 from forearm.logs.stream import reading
 from forearm.logs.table import ENDINGS, write_table
 from forearm.reading.npz import read_archive, write_archive
@@ -181,34 +182,12 @@ def _from_table(
     path: str, joints: tuple[str, ...], given: Mapping[str, str] | None, used: Sequence[str]
 ) -> MotionLog:
     with reading(path) as log:
-        check_header(log.header, log.name)
-        found = recognised(log.header, joints, BLOCKS, used, log.name, given)
-        here = [x for x in used if any(quantity == x for quantity, _ in found)]
-        if not here:
-            example = ", ".join(f"{x}1.." for x in used)
-            raise InputError(
-                f"{log.name}: no column is one of {example}; it has {listed(log.header)}. Other names can be "
-                f"told: --columns THEIRS={used[0]}."
-            )
-        for x in here:
-            missing = [f"{x}{i + 1}" for i in range(len(joints)) if (x, i) not in found]
-            if missing:
-                raise InputError(
-                    f"{log.name}: {x} is there for some joints only; missing: {listed(missing)}. "
-                    f"Give {x} for every joint, or for none."
-                )
-        times = time_column(log.header, given)
-        places = [
-            *([times[0]] if times else []),
-            *(found[x, i].place for x in here for i in range(len(joints))),
-        ]
-        known = {column.name: x for (x, _), column in found.items()}
-        ignored = [known.get(name, name) for k, name in enumerate(log.header) if k not in set(places)]
-        rows = _rows(log, places)
-    t = rows[:, 0] / times[1] if times else np.full(len(rows), np.nan)
-    first, n = int(times is not None), len(joints)
-    blocks = {x: rows[:, first + k * n : first + (k + 1) * n] for k, x in enumerate(here)}
-    return MotionLog(joints, t, **blocks, name=log.name, ignored=tuple(dict.fromkeys(ignored)))
+        found = motion_columns(log.header, joints, used, log.name, given)
+        rows = _rows(log, found.places)
+    t = rows[:, 0] / found.time_unit if found.time is not None else np.full(len(rows), np.nan)
+    first, n = int(found.time is not None), len(joints)
+    blocks = {x: rows[:, first + k * n : first + (k + 1) * n] for k, x in enumerate(found.names)}
+    return MotionLog(joints, t, **blocks, name=log.name, ignored=found.ignored)
 
 
 def _rows(log: Any, places: Sequence[int]) -> Floats:

@@ -56,6 +56,11 @@ class CsvReader:
             self._line += len(lines.rows)
             yield RowBlock(len(lines.rows), states_of(numbers, columns), lines)
 
+    @property
+    def line(self) -> int:
+        """The number of the line that is read next."""
+        return self._line
+
     def fraction(self) -> float | None:
         """How much of the file is read; None for a pipe."""
         return min(self._read / self._size, 1.0) if self._size else None
@@ -117,9 +122,7 @@ class CsvReader:
         line = self._line + data.count(b"\n", 0, place)
         raise InputError(f"{self.name}, line {line}: {what}. Save it as CSV in UTF-8.")
 
-    def _numbers(
-        self, lines: TextRows, places: tuple[int, ...], is_quoted: bool, missing: bool
-    ) -> Floats:
+    def _numbers(self, lines: TextRows, places: tuple[int, ...], is_quoted: bool, missing: bool) -> Floats:
         """The numbers at these places of every line: all at once, and line by line only to find a fault
         or what is missing.
         """

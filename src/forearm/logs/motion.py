@@ -15,15 +15,16 @@ from forearm.errors import InputError, shorten
 from forearm.logs.columns import Columns, listed
 from forearm.logs.motion_columns import motion_columns
 from forearm.logs.spelling import TIMES, WORDS
-from forearm.logs.stream import reading
+from forearm.logs.stream import TEXT, reading
 from forearm.logs.table import ENDINGS, write_table
 from forearm.reading.npz import read_archive, write_archive
 from forearm.reading.textfile import read_bytes, write_text
 from forearm.spatial import Floats
-from forearm.values import as_floats
+from forearm.values import as_floats, check_ending
 
 FORMAT = "forearm-motion/1"
-ALL_ENDINGS = (*ENDINGS, ".npz", ".json")
+ARRAYS = (".npz", ".json")
+ALL_ENDINGS = (*ENDINGS, *ARRAYS)
 MOST_ROWS = 5_000_000
 MOST_JSON = 64_000_000  # bytes
 
@@ -124,15 +125,19 @@ def read_motion_log(
     if isinstance(source, Mapping):
         log = _from_arrays(source, names, "log", used)
     else:
-        kind = Path(source).suffix.lower()
-        name = Path(source).name
-        if kind == ".npz":
-            log = _from_arrays(_without_others(*read_archive(source)), names, name, used)
-        elif kind == ".json":
-            log = _from_arrays(_document(Path(source)), names, name, used)
+        path = Path(source)
+        if path.suffix.lower() in ARRAYS:
+            log = _from_arrays(arrays_of_file(path), names, path.name, used)
         else:
             log = _from_table(os.fspath(source), names, columns, used)
     return _timed(log, period)
+
+
+def arrays_of_file(path: Path) -> dict[str, Any]:
+    """The quantities of a motion in an .npz or a .json file, by name."""
+    if check_ending(path, (*ALL_ENDINGS, *TEXT), "a table of a motion") == ".npz":
+        return _without_others(*read_archive(path))
+    return _document(path)
 
 
 def _document(path: Path) -> dict[str, Any]:

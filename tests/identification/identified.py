@@ -1,4 +1,4 @@
-"""Identifications made by hand: two geared joints whose efforts are computed, and seven whose are invented."""
+"""Identifications made by hand: two joints whose efforts are computed, seven whose are invented."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def two_link() -> Arm:
     )
     links = (
         Link(name="link0"),
-        Link(name="link1", mass=6.1, com=(-0.21, 0.02, 0.03), inertia=np.diag([0.03, 0.12, 0.13])),
-        Link(name="link2", mass=3.3, com=(-0.17, -0.01, 0.02), inertia=np.diag([0.01, 0.05, 0.06])),
+        Link(name="link1", mass=6.1, com=(-0.21, 0.02, 0.03), inertia=np.diag([0.03, 0.12, 0.13])),  # type: ignore[arg-type]
+        Link(name="link2", mass=3.3, com=(-0.17, -0.01, 0.02), inertia=np.diag([0.01, 0.05, 0.06])),  # type: ignore[arg-type]
     )
-    return Arm(name="two-link", links=links, tree=joints, gravity=[0.0, -9.81, 0.0])
+    return Arm(name="two-link", links=links, tree=joints, gravity=np.array([0.0, -9.81, 0.0]))
 
 
 def signals(
@@ -61,7 +61,7 @@ def signals(
 def motion(n: int, rows: int, seed: int) -> tuple[Floats, Floats, Floats, Floats]:
     """Times, and sums of sines with their derivatives."""
     rng = np.random.default_rng(seed)
-    t = PERIOD * np.arange(rows)
+    t: Floats = PERIOD * np.arange(rows, dtype=np.float64)
     w, phase = rng.uniform(0.6, 5.0, (5, n)), rng.uniform(0.0, 6.0, (5, n))
     size = rng.uniform(0.1, 0.4, (5, n))
     angle = w * t[:, None, None] + phase

@@ -148,7 +148,7 @@ class Identification:
 
     @property
     def measure_next(self) -> tuple[str, ...]:
-        """Sentences on what another log should show: the poorest parameters, the joints that would show them."""
+        """Sentences on what another log should show: the poorest parameters, and which joints show them."""
         from forearm.identification.report.advice import measure_next
 
         return tuple(measure_next(self))

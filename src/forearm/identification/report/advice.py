@@ -77,27 +77,40 @@ def movements(found: Identification) -> list[Moved]:
 
 
 def _relative(row: ParameterRow, rows: list[ParameterRow], found: Identification) -> float:
-    """The deviation against the size that such a number has there: a moment near 0 is held against the
-    others of its link, viscous friction against dry friction at the speeds of the logs.
-    """
+    """The deviation against the size that such a number has there."""
     size = _size(row)
     if row.is_inertial:
-        same = [r for r in rows if r.owner == row.owner and inertial_kind(r.key) == inertial_kind(row.key)]
-        size = max(map(_size, same))
-        size = size or max(_size(r) for r in rows if inertial_kind(r.key) == inertial_kind(row.key))
+        size = _inertial_size(row, rows)
     elif row.key.startswith("friction.") and "speed" not in row.key:
-        index = next((i for i, j in enumerate(found.before.joints) if j.name == row.owner), None)
-        fastest = 0.0 if index is None else float(np.nanmax(np.abs(found.speed[:, index]), initial=0.0))
-        torques = [
-            _size(r) * (fastest if r.key == "friction.viscous" else 1.0)
-            for r in rows
-            if r.owner == row.owner and r.key.startswith("friction.") and "speed" not in r.key
-        ]
-        if row.key == "friction.viscous":
-            size = max(torques) / fastest if fastest else 0.0
-        else:
-            size = max(torques)
+        size = _friction_size(row, rows, found)
     return row.std / size if size > 0.0 else math.inf
+
+
+def _inertial_size(row: ParameterRow, rows: list[ParameterRow]) -> float:
+    """The largest of its kind at the link, as a moment near 0 says nothing of the rest; else of all links."""
+    same = [r for r in rows if inertial_kind(r.key) == inertial_kind(row.key)]
+    return max(_size(r) for r in same if r.owner == row.owner) or max(map(_size, same))
+
+
+def _friction_size(row: ParameterRow, rows: list[ParameterRow], found: Identification) -> float:
+    """The largest friction of the joint at the speeds of the logs, as its viscous or dry part would be."""
+    index = next((i for i, j in enumerate(found.before.joints) if j.name == row.owner), None)
+    fastest = 0.0 if index is None else float(np.nanmax(np.abs(found.speed[:, index]), initial=0.0))
+    fastest *= 1.0 if index is None else _ratio(found.arm.joints[index])
+    torques = [
+        _size(r) * (fastest if r.key == "friction.viscous" else 1.0)
+        for r in rows
+        if r.owner == row.owner and r.key.startswith("friction.") and "speed" not in r.key
+    ]
+    if row.key != "friction.viscous":
+        return max(torques)
+    return max(torques) / fastest if fastest else 0.0
+
+
+def _ratio(joint: Joint) -> float:
+    """Speed that friction is said for, against the joint's."""
+    at_motor = joint.friction is not None and joint.friction.side == "motor"
+    return abs(joint.motor.gear_ratio) if at_motor and joint.motor is not None else 1.0
 
 
 def _size(row: ParameterRow) -> float:
@@ -126,20 +139,23 @@ def _remedy(found: Identification, row: ParameterRow, relative: float) -> str:
         if slow and slow[0] < SLOW:
             name = found.before.joints[path[-1]].name
             return (
-                f"{name} moved slowly for {100.0 * slow[0]:.1f} % of the time only: let it creep both ways, below "
-                "Stribeck's speed."
+                f"{name} moved slowly for {100.0 * slow[0]:.1f} % of the time only: let it creep both ways, "
+                "below Stribeck's speed."
             )
     lazy = [i for i in reversed(path) if _is_little(moved[i])]
     if lazy:
         return _move_more(found.before, lazy[:2], moved)
     if row.owner == "payload":
         return "Turn the hand against gravity, and shake it."
-    if math.isfinite(relative) and (relative / GOOD) ** 2 <= MOST_DATA:
-        return f"About {(relative / GOOD) ** 2:.0f} times as much of such data would bring it to {100 * GOOD:.0f} %."
+    times = (relative / GOOD) ** 2
+    if times <= MOST_DATA:
+        return f"About {times:.0f} times as much of such data would bring it to {100 * GOOD:.0f} %."
     names = ", ".join(found.before.joints[i].name for i in reversed(path[-3:]))
     if not names:
         return "Its efforts are small here against noise; it may not matter."
-    return f"Its efforts are small here against noise: accelerate {names} harder, or with a known load in the hand."
+    return (
+        f"Its efforts are small here against noise: accelerate {names} harder, with a known load in the hand."
+    )
 
 
 def _move_more(arm: Arm, which: list[int], moved: list[Moved]) -> str:
@@ -179,8 +195,7 @@ def _stribeck_speed(joint: Joint) -> float:
     friction = joint.friction
     if friction is None or friction.stribeck_speed is None:
         return math.inf
-    ratio = abs(joint.motor.gear_ratio) if friction.side == "motor" and joint.motor is not None else 1.0
-    return friction.stribeck_speed / ratio
+    return friction.stribeck_speed / _ratio(joint)
 
 
 def _joints_towards(arm: Arm, owner: str) -> list[int]:
@@ -215,6 +230,6 @@ def _alike(found: Identification, rows: list[ParameterRow]) -> list[str]:
         return []
     one, other = rows[places[a]], rows[places[b]]
     return [
-        f"{one.name} and {other.name} are hardly told apart (correlation {correlation[a, b]:.3f}): a combination "
-        "of both is known better than either."
+        f"{one.name} and {other.name} are hardly told apart (correlation {correlation[a, b]:.3f}): "
+        "a combination of both is known better than either."
     ]

@@ -143,7 +143,7 @@ def interval_bar(row: ParameterRow) -> str:
     parts = [f'<path class="axis" d="M{at(0.0)},1 V17"/>'] if low < 0.0 < high else []
     parts.append(f'<path class="now" d="M{at(row.low)},9 L{at(row.high)},9"/>')
     if math.isfinite(row.before):
-        parts.append(f'<circle class="was" cx="{at(row.before)}" cy="9" r="4"/>')
+        parts.append(f'<circle class="was" cx="{at(row.before)}" cy="9" r="5"/>')
     parts.append(f'<circle class="is" cx="{at(row.value)}" cy="9" r="4"/>')
     return f"{head}{''.join(parts)}</svg>"
 

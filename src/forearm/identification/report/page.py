@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 STYLE = Path(__file__).with_name("page.css")
 ENDINGS = (".html", ".htm")
+LONG = 30  # characters of a cell that may be broken
 DOUBT = {"What the data cannot tell": "unknown", "What to measure next": "next"}  # sections of their own
 
 
@@ -56,8 +57,8 @@ def page(found: Identification) -> str:
     ]
     sections = [section for section in sections if section[2]]
     links = "".join(f'<a href="#{name}">{escape(title)}</a>' for name, title, _ in sections)
-    first, *rest = summary.headline(found)
-    head = [f"<h1>{escape(first)}</h1>", *(f"<p>{escape(line)}</p>" for line in rest)]
+    head = [f"<h1>{escape(found.arm.name)}, identified</h1>"]
+    head += [f"<p>{escape(line)}</p>" for line in summary.headline(found)]
     body = ["<header>", *head, "</header>", f"<nav>{links}</nav>", _findings(found), "<main>"]
     body += [f'<section id="{name}"><h2>{escape(t)}</h2>\n{text}\n</section>' for name, t, text in sections]
     title = f"{found.arm.name} identified"
@@ -93,10 +94,10 @@ def _joints(found: Identification) -> str:
     told = summary.joints_table(found)
     key = _key((("before", "before"), ("predicted", "left"), ("outside", "left out of the fit")))
     note = (
-        "<p>Bars are shares of the measured rms. Left out: each log is predicted by a model that was fitted to "
-        "the rest of the data.</p>"
+        "<p>Bars are shares of the measured rms. Left out: each log is predicted by a model that was fitted "
+        "to the rest of the data.</p>"
     )
-    return key + _table(told, [("left, as bars", bars)]) + note + _validation(found)
+    return key + _table(told, inside={1: ("left, as bars", bars)}) + note + _validation(found)
 
 
 def _validation(found: Identification) -> str:
@@ -118,14 +119,14 @@ def _parameters(found: Identification) -> str:
     rows = parameter_rows(found)
     told = summary.parameters_table(found)
     bars = [interval_bar(row) for row in rows]
-    labels = [escape(row.label) if row.label != row.name else "" for row in rows]
+    labels = [f'<span class="words">{escape(row.label)}</span>' * (row.label != row.name) for row in rows]
     sure = f"{100.0 * found.confidence:g} % interval"
     key = _key((("now", sure),), (("is", "now"), ("was", "before")))
     note = (
-        "<p>Each row has a scale of its own. These are values from the data alone; the new arm has the nearest "
-        "that bodies can have.</p>"
+        "<p>Each row has a scale of its own. These are values from the data alone; the new arm has the "
+        "nearest that bodies can have.</p>"
     )
-    return key + note + _table(Report(told.header, told.rows), [(sure, bars), ("is", labels)])
+    return key + note + _table(Report(told.header, told.rows), [("is", labels)], {1: (sure, bars)})
 
 
 def _efforts(found: Identification) -> str:
@@ -148,8 +149,8 @@ def _spectra(found: Identification) -> str:
     if spectrum is None:
         return ""
     note = (
-        "<p>A right model leaves white noise: a flat line at 0 dB. What rises at low frequencies is friction or "
-        "inertia that the model lacks, a peak is a resonance or ripple of a gear.</p>"
+        "<p>A right model leaves white noise: a flat line at 0 dB. What rises at low frequencies is friction "
+        "or inertia that the model lacks, a peak is a resonance or ripple of a gear.</p>"
     )
     key = _key(
         (
@@ -164,8 +165,8 @@ def _spectra(found: Identification) -> str:
 
 def _friction(found: Identification) -> str:
     note = (
-        "<p>Efforts less all that the model has besides friction, by speed: medians, and bars that hold 80 % of "
-        "the samples.</p>"
+        "<p>Efforts less all that the model has besides friction, by speed: medians, and bars that hold 80 % "
+        "of the samples.</p>"
     )
     drawn = [(j.name, friction_drawing(found, i)) for i, j in enumerate(found.arm.joints)]
     key = _key((("predicted", "law found"), ("before", "law before"), ("bar", "data")))
@@ -213,21 +214,31 @@ def _key(lines: Iterable[tuple[str, str]], dots: Iterable[tuple[str, str]] = ())
     return f'<ul class="key">{"".join(made)}</ul>'
 
 
-def _table(told: Report, more: Iterable[tuple[str, list[str]]] = ()) -> str:
-    """A table, numbers to the right, with further columns of HTML."""
-    more = list(more)
-    right = [all(_is_number(str(row[k])) for row in told.rows) for k in range(len(told.header))]
-    sides = [' class="number"' if r else "" for r in right]
-    heads = [f"<th{side}>{escape(h)}</th>" for h, side in zip(told.header, sides, strict=True)]
-    heads += [f"<th>{escape(title)}</th>" for title, _ in more]
-    lines = []
-    for r, row in enumerate(told.rows):
-        cells = [f"<td{side}>{escape(str(cell))}</td>" for cell, side in zip(row, sides, strict=True)]
-        cells += [f"<td>{column[r]}</td>" for _, column in more]
-        lines.append(f"<tr>{''.join(cells)}</tr>")
-    caption = f"<caption>{escape(told.title)}</caption>" if told.title else ""
-    table = f"<table>{caption}<thead><tr>{''.join(heads)}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
-    return f'<div class="wide">{table}</div>'
+Column = tuple[str, list[str]]  # title, and HTML of every row
+
+
+def _table(told: Report, more: Iterable[Column] = (), inside: dict[int, Column] | None = None) -> str:
+    """A table, numbers to the right, with further columns of HTML behind and before some of its own."""
+    columns: list[tuple[str, str, list[str]]] = []
+    for k, title in enumerate(told.header):
+        columns += [("", *inside[k])] if inside and k in inside else []
+        cells = [str(row[k]) for row in told.rows]
+        kind = "number" if all(map(_is_number, cells)) else "words" if max(map(len, cells)) > LONG else ""
+        columns.append(
+            (kind, title, [escape(cell).replace(".", ".<wbr>") if k == 0 else escape(cell) for cell in cells])
+        )
+    columns += [("", *column) for column in more]
+    kinds = [f' class="{kind}"' if kind else "" for kind, _, _ in columns]
+    head = "".join(f"<th{kind}>{escape(c[1])}</th>" for kind, c in zip(kinds, columns, strict=True))
+    lines = [
+        "".join(f"<td{kind}>{c[2][r]}</td>" for kind, c in zip(kinds, columns, strict=True))
+        for r in range(len(told.rows))
+    ]
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    title = f'<p class="title">{escape(told.title)}</p>' if told.title else ""
+    return (
+        f'{title}<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
 
 
 def _is_number(cell: str) -> bool:

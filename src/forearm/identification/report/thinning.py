@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,15 +33,15 @@ def breaks(t: Floats, log_of: NDArray[np.floating | np.integer]) -> NDArray[np.i
 
 
 def thinned(x: Floats, y: Floats, ends: NDArray[np.intp], most: int) -> tuple[Floats, Floats]:
-    """The curve (T,) with at most about 4 `most` points: of each of `most` stretches the first, least, largest
-    and last, in their order; NaN between pieces.
+    """The curve (T,) with at most about 4 `most` points: of each of `most` stretches the first, least,
+    largest and last, in their order; NaN between pieces.
     """
     size = max(1, -(-len(x) // most))
     places: list[NDArray[np.intp]] = []
     gaps: list[int] = []
-    for start, end in zip(ends[:-1], ends[1:], strict=True):
-        for first in range(int(start), int(end), size):
-            last = min(first + size, int(end))
+    for start, end in pairwise(ends.tolist()):
+        for first in range(start, end, size):
+            last = min(first + size, end)
             part = y[first:last]
             if np.isnan(part).all():
                 continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -96,7 +97,9 @@ def _lower(model: EffortModel, name: str) -> float:
     return 0.0 if is_bounded else -np.inf
 
 
-def arm_of(model: EffortModel, fit: ConsistentFit, x: Floats, std: Floats) -> tuple[Arm, tuple[str, ...]]:
+def arm_of(
+    model: EffortModel, fit: ConsistentFit, x: Floats, std: Floats, motors: Mapping[str, float]
+) -> tuple[Arm, tuple[str, ...]]:
     """The arm with what was found, and what is to be said of it.
 
     Args:
@@ -104,9 +107,9 @@ def arm_of(model: EffortModel, fit: ConsistentFit, x: Floats, std: Floats) -> tu
         fit: the last stage.
         x: all unknowns of the model.
         std: their deviations, infinite where data say nothing.
+        motors: their constants by name, where they were found.
     """
-    drives: dict[str, float] = {}
-    notes: list[str] = []
+    drives = dict(motors)
     for i, joint in enumerate(model.arm.joints):
         figures = model.laws[i].figures
         value = {figure: float(x[model.places[i].start + k]) for k, figure in enumerate(figures)}
@@ -115,8 +118,8 @@ def arm_of(model: EffortModel, fit: ConsistentFit, x: Floats, std: Floats) -> tu
             drives |= {f"{joint.name}.{f}": v for f, v in _friction(value).items()}
         if ROTOR in value and _is_kept(joint.motor is not None, (ROTOR,), value, spread):
             drives[f"{joint.name}.{ROTOR}"] = max(value[ROTOR], 0.0)
-    made, said = arm_with(model.arm, fit.standard, drives)
-    return _with_losses(model, made, x), (*notes, *said)
+    made, notes = arm_with(model.arm, fit.standard, drives)
+    return _with_losses(model, made, x), notes
 
 
 def _is_kept(in_file: bool, figures: tuple[str, ...], value: dict[str, float], std: dict[str, float]) -> bool:

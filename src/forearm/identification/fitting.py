@@ -12,6 +12,7 @@ from forearm.identification.condensed import Triangles, condense, whitened
 from forearm.identification.drive_law import STRIBECK_SPEED
 from forearm.identification.effort_model import EffortModel
 from forearm.identification.least_squares import Solution, Unknowns, solve
+from forearm.identification.motor_fit import MotorFit
 from forearm.identification.noise_model import Autocovariances
 from forearm.identification.questions import Asked, unknowns_of
 from forearm.identification.rows import Extras, Rows, RowSource
@@ -21,9 +22,9 @@ from forearm.spatial import Floats
 FOLDS = 5  # parts of a single log that are left out in turn
 MOST_KEPT = 100_000_000  # bytes of rows: more are made anew in every pass
 PASSES = 12  # of a stage
-SHIFT_MOVES = 0.02  # of its deviation: a shift that moves less has settled
+SHIFT_MOVES = 0.05  # of its deviation: a shift that moves less has settled
 MOST_SHIFT = 50.0  # periods: efforts that come later belong to another motion
-STILL = 1e-3  # of their deviations: unknowns that move less have settled
+STILL = 0.01  # of their deviations: unknowns that move less have settled
 HUBER = 1.345  # deviations beyond which a row counts less
 ROBUST_ROUNDS = 6
 LARGEST_STEP = 2.0  # a factor: Stribeck's speed moves no farther in one pass
@@ -40,6 +41,7 @@ class Fitting:
         asked: what is asked for.
         weighting: "joint", "ordinary" or "robust".
         fastest: largest speeds of the joints (n,).
+        motors: as logs of voltage and current show them.
         progress: is told of every pass.
     """
 
@@ -48,6 +50,7 @@ class Fitting:
     asked: Asked
     weighting: str
     fastest: Floats
+    motors: MotorFit | None = None
     progress: Progress | None = None
     passes: int = 0
     _kept: dict[int, list[Rows]] = field(default_factory=dict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -14,7 +15,7 @@ from forearm.identification.drive_law import STRIBECK_SPEED
 from forearm.identification.effort_checks import check_efforts
 from forearm.identification.effort_model import EffortModel, FrictionKind, effort_model, effort_scale
 from forearm.identification.fitting import Fitted, Fitting, first_speeds, fit_stage
-from forearm.identification.motor_fit import motor_constants
+from forearm.identification.motor_fit import fit_motors, motor_constants
 from forearm.identification.prior import Prior
 from forearm.identification.questions import Asked, loads_of
 from forearm.identification.residual_tests import COUNT, StructureColumns, residual_tests
@@ -136,12 +137,16 @@ def _fitting(
     """The logs as rows: with the motors' constants, where efforts are currents or voltages."""
     sources = []
     fastest = np.zeros(model.arm.n)
+    both = [log for log in logs if log.signals.has_current]
+    motors = fit_motors(model.arm, both) if both else None
     for log in logs:
-        scale = effort_scale(log.signals.effort, *motor_constants(model.arm, log, None))
+        scale = effort_scale(log.signals.effort, *motor_constants(model.arm, log, motors))
+        if motors is not None and log.signals.has_current:
+            scale = replace(scale, of_current=motors.K)
         speeds = log.signals.fastest
         fastest = np.maximum(fastest, speeds)
         sources.append(row_source(log, scale, shift, speeds))
-    return Fitting(model, sources, asked, weighting, fastest, progress)
+    return Fitting(model, sources, asked, weighting, fastest, motors, progress)
 
 
 def _fits(fitting: Fitting) -> list[Fitted]:

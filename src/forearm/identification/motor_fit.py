@@ -31,6 +31,15 @@ class MotorFit:
     K: Floats
     K_std: Floats
 
+    def named(self, arm: Arm) -> dict[str, tuple[float, float]]:
+        """Values and deviations by the names of an arm file."""
+        made = {}
+        for i, joint in enumerate(arm.joints):
+            N = joint.motor.gear_ratio if joint.motor is not None else 1.0
+            made[f"{joint.name}.motor.resistance"] = float(self.R[i]), float(self.R_std[i])
+            made[f"{joint.name}.motor.torque_constant"] = float(self.K[i] / N), float(self.K_std[i] / abs(N))
+        return made
+
 
 def fit_motors(arm: Arm, logs: list[PreparedLog]) -> MotorFit:
     """R and N Kt of every motor from logs that have voltages and currents."""

@@ -14,6 +14,7 @@ from forearm.identification.effort_model import EffortModel, effort_model
 from forearm.identification.fitting import Fitted, Fitting, left_out, residuals
 from forearm.identification.hidden import unidentifiable
 from forearm.identification.least_squares import Solution
+from forearm.identification.motor_fit import MotorFit
 from forearm.identification.parameter_set import ParameterSet
 from forearm.identification.result import Identification, ResidualTest, Stage, UsedLog
 from forearm.spatial import Floats
@@ -37,16 +38,19 @@ def stated(
     ahead = left_out(fits[-1], fitting.weighting != "ordinary")
     stages = [_stage(name, fit) for name, fit in zip(NAMES, fits, strict=False)]
     stages.append(_last_stage(model, final, last, course.rms))
-    arm, notes = _arm(model, final, last, solution)
+    arm, notes = _arm(model, final, last, solution, fitting.motors)
     logs = tuple(_used(fitting, k, solution, course, ahead) for k in range(len(fitting.sources)))
     parameters, std = stages[-2].parameters, stages[-2].std
-    chosen = [k for k, name in enumerate(solution.unknowns.names) if name in parameters]
+    chosen = [solution.unknowns.names.index(name) for name in parameters]
+    covariance = solution.covariance[np.ix_(chosen, chosen)]
+    if fitting.motors is not None:
+        parameters, std, covariance = _with_motors(model.arm, fitting.motors, parameters, std, covariance)
     return Identification(
         arm=arm,
         before=model.arm,
         parameters=parameters,
         std=std,
-        covariance=solution.covariance[np.ix_(chosen, chosen)],
+        covariance=covariance,
         labels=_labels(model, solution, parameters.names),
         confidence=confidence,
         unidentifiable=unidentifiable(model, solution, parameters, std),
@@ -129,8 +133,21 @@ def _last_stage(model: EffortModel, final: Solution, last: ConsistentFit, rms: F
     )
 
 
+def _with_motors(
+    arm: Arm, motors: MotorFit, parameters: ParameterSet, std: ParameterSet, covariance: Floats
+) -> tuple[ParameterSet, ParameterSet, Floats]:
+    """The same with resistances and torque constants behind them."""
+    found = motors.named(arm)
+    names = (*parameters.names, *found)
+    values = np.append(parameters, [value for value, _ in found.values()])
+    spread = np.append(std, [deviation for _, deviation in found.values()])
+    whole = np.diag(spread**2)
+    whole[: len(covariance), : len(covariance)] = covariance
+    return ParameterSet(names, values), ParameterSet(names, spread), whole
+
+
 def _arm(
-    model: EffortModel, final: Solution, last: ConsistentFit, solution: Solution
+    model: EffortModel, final: Solution, last: ConsistentFit, solution: Solution, motors: MotorFit | None
 ) -> tuple[Arm, tuple[str, ...]]:
     """The arm with its new values and their deviations."""
     E = solution.unknowns.E[: len(model.names)]
@@ -138,8 +155,11 @@ def _arm(
     C = np.where(np.outer(finite, finite), solution.covariance, 0.0)
     spread = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", E, C, E), 0.0))
     spread[(E[:, ~finite] != 0.0).any(axis=1)] = np.inf
-    arm, notes = arm_of(model, last, final.x[: len(model.names)], spread)
+    constants = {} if motors is None else motors.named(model.arm)
+    values = {name: value for name, (value, _) in constants.items()}
+    arm, notes = arm_of(model, last, final.x[: len(model.names)], spread, values)
     deviations = deviations_of(arm, last.covariance, last.names)
+    deviations |= {name: deviation for name, (_, deviation) in constants.items()}
     kept = {name: v for name, v in deviations.items() if np.isfinite(v) and name in arm.named_values}
     return arm.replace(deviations=kept), notes
 

@@ -203,6 +203,7 @@ def _prepared(
         fastest=_fastest(table, scan, half, is_logged, period),
         q_low=scan.low[table.at(table.position)],
         q_high=scan.high[table.at(table.position)],
+        has_current=table.effort == "voltage" and table.has("current"),
         effort_columns=table.names[table.effort],
         q_columns=table.names[table.position],
         findings=tuple(read.findings),

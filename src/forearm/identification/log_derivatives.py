@@ -89,7 +89,8 @@ def derivative_errors(
     far the window bends them.
     """
     bent, _, gain = _bending(stretches, half, noise)
-    return tuple(np.sqrt(bent[k] + gain[k + 1] * noise**2) for k in range(2))  # type: ignore[return-value]
+    qd, qdd = (np.sqrt(bent[k] + gain[k + 1] * noise**2) for k in range(2))
+    return qd, qdd
 
 
 def _bending(
@@ -126,7 +127,7 @@ def taps(half: int, step: float, degree: int = DEGREE) -> Floats:
     polynomial at its middle.
     """
     reach = half * step
-    return _unit_taps(half, degree) * np.array([[1.0], [1.0 / reach], [2.0 / reach**2]])
+    return np.asarray(_unit_taps(half, degree) * np.array([[1.0], [1.0 / reach], [2.0 / reach**2]]))
 
 
 def even_steps(t: Floats, period: float) -> NDArray[np.bool_]:
@@ -168,8 +169,8 @@ def _derivatives(
     if even_steps(t, step).all():
         weights = taps(half, step, degree)
         windows = sliding_window_view(q, width, axis=0)[::every] - centre[:, :, None]
-        c = [windows @ w for w in weights]
-        return centre + c[0], c[1], c[2]
+        q0, q1, q2 = (windows @ w for w in weights)
+        return centre + q0, q1, q2
     times = sliding_window_view(t, width)[::every]
     middle = times[:, half]
     reach = float(np.max(times[:, -1] - times[:, 0])) / 2.0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,8 +85,9 @@ class Cleaner:
         if not missing.any():
             return rows, numbers
         self._tally.missing += missing.sum(axis=0)
-        whole = ~missing[:, self._needed].any(axis=1)
-        self._tally.dropped += int(len(whole) - whole.sum())
+        lacks = np.asarray(missing[:, self._needed].any(axis=1))
+        self._tally.dropped += int(lacks.sum())
+        whole = ~lacks
         return rows[whole], numbers[whole]
 
     def _in_order(self, rows: Floats, numbers: Numbers) -> tuple[Floats, Numbers, Flags]:
@@ -158,7 +160,7 @@ class Cleaner:
         part = slice(first, end)
         self._note_jumps(outliers[part], steps[part], first)
         parts = self._parts | steps.any(axis=1)
-        keep = ~outliers[part].any(axis=1)
+        keep = np.asarray(~outliers[part].any(axis=1))
         out = self._split_kept(self._rows[part], parts[part], keep)
         held = max(0, end - 2)
         self._rows, self._numbers, self._parts = (self._rows[held:], self._numbers[held:], self._parts[held:])
@@ -203,4 +205,4 @@ class Cleaner:
 
     def _split(self, rows: Floats, parts: Flags) -> list[Stretch]:
         ends = [0, *(k for k in np.flatnonzero(parts).tolist() if k > 0), len(rows)]
-        return [Stretch(rows[a:b], bool(parts[a])) for a, b in zip(ends[:-1], ends[1:], strict=True) if b > a]
+        return [Stretch(rows[a:b], bool(parts[a])) for a, b in pairwise(ends) if b > a]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from forearm.errors import InputError
 from forearm.identification.signals import table as tables
 from forearm.identification.signals.cleaning import TURN, Cleaner, Stretch
-from forearm.identification.signals.order import check_resets, in_order, period_of
+from forearm.identification.signals.order import check_back, in_order, period_of
 from forearm.identification.signals.table import LogTable, in_chunks
 from forearm.identification.signals.tally import Tally
 from forearm.spatial import Floats
@@ -53,7 +53,7 @@ class LogReader:
         self.findings: list[str] = []
         if table.time is not None or period is not None:
             self.period = period_of(table, self.head[:, 0])
-            check_resets(table, self.head[:, 0], self.period)
+            check_back(table, self.head[:, 0], self.period)
             if self.is_whole:
                 self.head, self._numbers, self.findings = in_order(table, self.head, self.period)
             self._jumps = _jumps(table, self.head)

@@ -1,4 +1,4 @@
-"""What one read through a log leaves: extremes of its columns, lengths of its pieces, stretches to look at."""
+"""What one read through a log leaves: extremes of columns, lengths of pieces, stretches to look at."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Scan:
         durations: of all pieces of each length together, s.
         stretches: rows that are looked at, each without a gap.
         low, high: extremes of every column (m,).
-        extremes: those of the efforts while something moves, with their neighbours.
+        highest, lowest: of the efforts while something moves, the lowest with opposite sign.
     """
 
     def __init__(self, table: LogTable) -> None:
@@ -32,7 +32,7 @@ class Scan:
         width = len(table.headings)
         self.rows = 0
         self.pieces: Counter[int] = Counter()
-        self.durations: Counter[int] = Counter()  # type: ignore[type-arg]
+        self.durations: dict[int, float] = {}
         self.low, self.high = np.full(width, np.inf), np.full(width, -np.inf)
         self.highest, self.lowest = TopValues(table.n), TopValues(table.n)
         self._kept: list[Floats] = []
@@ -62,7 +62,8 @@ class Scan:
         """End the piece that was going on."""
         if self._length:
             self.pieces[self._length] += 1
-            self.durations[self._length] += self._end - self._begin  # type: ignore[assignment]
+            before = self.durations.get(self._length, 0.0)
+            self.durations[self._length] = before + self._end - self._begin
         self._length = 0
         self._last = None
         self._offer()

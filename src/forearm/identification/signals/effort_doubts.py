@@ -139,8 +139,8 @@ def _size_questions(arm: Arm, table: LogTable, low: Floats, high: Floats) -> lis
     geared = [i for i in known if _ratio(arm, i) > 5.0]
     if table.effort == "tau" and geared and all(ratios[i] * _ratio(arm, i) < 1.5 for i in geared):
         said.append(
-            f"{_listed_names(names, geared)}: below max_effort divided by the gear ratio. Are these torques of "
-            "the motors? tau is motor torque times gear ratio: multiply them."
+            f"{_listed_names(names, geared)}: below max_effort divided by the gear ratio. Are these torques "
+            "of the motors? tau is motor torque times gear ratio: multiply them."
         )
     elif all(ratio < 2e-3 for ratio in ratios.values()):
         said.append(

@@ -20,6 +20,7 @@ from forearm.spatial import Floats
 from forearm.trajectories.recorded import ask_about_times
 
 LEAST = 2 * SHORTEST + 1  # samples of the shortest window
+ASKED = 50_000  # rows whose times are looked at
 TYPICAL = 99.0  # per cent of the speeds are below the one that is looked at
 
 
@@ -65,8 +66,9 @@ def first_read(arm: Arm, reader: LogReader, units: Mapping[str, float], is_logge
 
 def _check_times(table: LogTable, reader: LogReader, units: Mapping[str, float]) -> None:
     """Refuse times that look like milliseconds, unless that was said by units or by the column's name."""
-    rows = reader.head[np.isfinite(reader.head).all(axis=1)]
-    if table.time is None or "times" in units or len(rows) < 3 or reader.period is None:
+    rows = reader.head[:ASKED]
+    rows = rows[np.isfinite(rows).all(axis=1)]
+    if table.time is None or table.is_ours or "times" in units or len(rows) < 3 or reader.period is None:
         return
     qd = rows[:, table.at("qd")] if table.has("qd") else None
     where = f"{table.name}, column {table.time!r}"
@@ -80,7 +82,7 @@ def _motion_findings(
     q = table.at(table.position)
     fastest = np.zeros(table.n) if reader.period is None else _fast(table, scan)
     # whole turns that were made continuous are those of angles in rad
-    is_sure = np.asarray((tally.wrapped > 0.0) | ("angles" in units))
+    is_sure = np.asarray((tally.wrapped > 0.0) | ("angles" in units) | table.is_ours)
     found = position_doubts(arm, table, MotionRange(scan.low[q], scan.high[q], fastest, is_sure))
     if reader.period is not None:
         found += velocity_doubts(arm, table, scan.stretches, is_logged)

@@ -20,7 +20,7 @@ from forearm.spatial import Floats
 DEGREE = math.pi / 180.0
 TURN = 2.0 * math.pi
 BEYOND = 0.1  # of a joint's range: so far outside of its limits it may be by its zero
-FAST = 3.0  # times max_speed: no joint moves like that
+FAST = 10.0  # times max_speed: no joint moves like that
 NARROW = 0.01  # of a joint's range: a motion that no log is made of
 NEAR = 1.15  # a factor within which a ratio is one that is known
 ALIKE = 0.9  # correlation of velocities that are the same

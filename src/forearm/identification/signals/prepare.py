@@ -10,9 +10,10 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
-from forearm.identification.log_derivatives import best_half_of, derivative_errors, noise_of
+from forearm.identification.log_derivatives import best_half_of, noise_of
 from forearm.identification.samples import LogSignals, PreparedLog, Samples
 from forearm.identification.signals.cutoff import cutoff_of, half_for
+from forearm.identification.signals.derivative_errors import derivative_errors
 from forearm.identification.signals.first_read import FirstRead, first_read
 from forearm.identification.signals.reader import LogReader
 from forearm.identification.signals.sources import LogRequest, open_log
@@ -133,8 +134,7 @@ def _filtered(reader: LogReader, read: FirstRead, period: float, cutoff: float |
         read.findings.append(
             "That window is the longest that could be tried: a lower cutoff may leave less noise."
         )
-    looked_at = [(t, q) for t, q in motion if len(t) > 2 * half] or motion
-    errors = derivative_errors(looked_at, half, noise)
+    errors = derivative_errors(motion, half, period, noise)
     return _prepared(reader, read, half, False, frequency, (noise, *errors))
 
 

@@ -112,11 +112,15 @@ def _numbered(chunks: Iterable[Floats]) -> Iterator[tuple[Floats, NDArray[np.int
 
 def _jumps(table: LogTable, rows: Floats) -> Floats:
     """Steps of positions (n,) that are far beyond all but a few of these rows; whole turns do not count."""
-    q = rows[:, table.at(table.position)]
-    steps = np.diff(q[np.isfinite(q).all(axis=1)], axis=0)
-    if not len(steps):
-        return np.full(table.n, np.inf)
-    sizes = np.abs(steps - TURN * np.round(steps / TURN) * table.is_angle)
-    rank = max(0, len(sizes) - 1 - LARGEST - len(sizes) // ONE_IN)
-    usual = np.partition(sizes, rank, axis=0)[rank]
-    return np.where(usual > 0.0, JUMPS * usual, np.inf)
+    jumps = np.full(table.n, np.inf)
+    q = table.at(table.position)
+    for i in range(table.n):  # one by one: the head of a log may be long
+        steps = np.diff(rows[:, q.start + i])
+        if table.is_angle[i]:
+            steps -= TURN * np.round(steps / TURN)
+        sizes = np.abs(steps[np.isfinite(steps)])
+        if len(sizes):
+            rank = max(0, len(sizes) - 1 - LARGEST - len(sizes) // ONE_IN)
+            usual = np.partition(sizes, rank)[rank]
+            jumps[i] = JUMPS * usual if usual > 0.0 else np.inf
+    return jumps

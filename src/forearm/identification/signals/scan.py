@@ -11,7 +11,7 @@ from forearm.identification.signals.table import LogTable
 from forearm.spatial import Floats
 
 SPAN = 4096  # rows of a stretch that is kept
-MOST = 8  # stretches that are kept, spread over the log
+MOST = 32_768  # rows that are kept, spread over the log
 SHORT = 9  # rows: less is not looked at
 
 
@@ -106,7 +106,7 @@ class Scan:
             return
         if self._offered % self._every == 0:
             self._kept.append(rows)
-            if len(self._kept) > MOST:
+            if sum(len(part) for part in self._kept) > MOST:
                 self._kept = self._kept[::2]
                 self._every *= 2
         self._offered += 1

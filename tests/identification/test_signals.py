@@ -1,13 +1,11 @@
-"""Signals of a log: derivatives within their stated errors, the same however it is read, in bounded memory."""
+"""Signals of a log: derivatives within their stated errors, alike however it is read, in bounded memory."""
 
 from __future__ import annotations
 
-import gc
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,8 +15,8 @@ from numpy.typing import NDArray
 from forearm.errors import InputError
 from forearm.identification.log_derivatives import smoothed, taps
 from forearm.identification.samples import LogSignals, PreparedLog
+from forearm.identification.signals import prepare, scan, windows
 from forearm.identification.signals import table as tables
-from forearm.identification.signals import windows
 from forearm.identification.signals.convolution import filtered
 from forearm.identification.signals.cutoff import cutoff_of
 from forearm.identification.signals.prepare import PreparedSignals, prepare_log
@@ -183,34 +181,35 @@ def test_a_file_gives_what_arrays_give(ending: str, tmp_path: Path, monkeypatch:
 
 
 def test_a_long_stream_holds_few_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chunks that are alive at once, while a log of many is read twice."""
+    """Chunks whose memory is in use at once, while a log of a hundred is read twice."""
     log = made(20_000)
-    monkeypatch.setattr(tables, "ROWS", 200)
-    monkeypatch.setattr(tables, "KEPT", 2000 * (1 + 2 * N))
+    held = 10  # chunks of the head
+    monkeypatch.setattr(tables, "KEPT", held * 200 * (1 + 2 * N) - 1)
+    monkeypatch.setattr(scan, "MOST", 2000)
+    monkeypatch.setattr(scan, "SPAN", 500)
     monkeypatch.setattr(windows, "BLOCK", 500)
     alive: set[int] = set()
-    most = 0
+    most = {"first": 0, "again": 0}
+    passes = iter(most)
 
-    class Chunk(np.ndarray[Any, Any]):
-        pass
-
-    source = tables.stacked
-
-    def counted(t: Floats | None, blocks: list[Floats]) -> Iterator[Floats]:
-        nonlocal most
-        for k, rows in enumerate(source(t, blocks)):
-            chunk = rows.view(Chunk)
+    def chunks() -> Iterator[Floats]:
+        which = next(passes)
+        for k in range(100):
+            part = slice(200 * k, 200 * k + 200)
+            rows = np.column_stack([log[x][part] for x in ("t", "q", "tau")])
             alive.add(k)
-            weakref.finalize(chunk, alive.discard, k)
-            most = max(most, len(alive))
-            yield chunk
-            del chunk, rows
+            weakref.finalize(rows, alive.discard, k)
+            most[which] = max(most[which], len(alive))
+            yield rows
+            del rows
 
-    monkeypatch.setattr("forearm.identification.signals.sources.stacked", counted)
-    prepared = prepare_log(ARM, log)
-    assert sum(len(block.t) for block in prepared.blocks(0.01)) > 19_000
-    gc.collect()
-    assert most < 100 / 4
+    names = {x: tuple(f"{x}{i + 1}" for i in range(N)) for x in ("q", "tau")}
+    table = tables.LogTable("stream", "t", "q", "tau", names, np.ones(N), False, str, chunks)
+    monkeypatch.setattr(prepare, "open_log", lambda *_: table)
+    prepared = prepare_log(ARM, "stream")
+    assert sum(len(block.t) for block in prepared.blocks(0.01)) == prepared.signals.used - 5
+    assert most["first"] <= held + 3
+    assert most["again"] <= 6
 
 
 def test_logged_derivatives_are_taken_as_they_are() -> None:

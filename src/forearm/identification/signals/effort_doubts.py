@@ -19,7 +19,8 @@ UNITS = {"tau": "N m", "current": "A", "voltage": "V"}
 OFTEN = 20  # samples at the extreme value, at least, and
 SHARE = 1e-3  # of all, and
 PILED = 8.0  # times as many as at the value next to it: clipped
-FEW_VALUES = 0.02  # of the samples: values that come again and again are steps
+FEW_VALUES = 0.25  # of the samples: values that come again and again are steps
+COARSE = 1.5  # times the noise: a step that matters
 MILLI = 30.0  # times the largest effort: milli
 LARGE = 3.0  # times the largest effort of a joint: no effort of it
 
@@ -59,11 +60,11 @@ def effort_state(arm: Arm, table: LogTable, scan: Scan, is_timed: bool) -> Effor
     steps = _steps(efforts, table.n)
     rounding = steps / np.sqrt(12.0)
     noise = np.maximum(_noise(efforts), rounding) if is_timed else np.full(table.n, np.nan)
+    is_coarse = (steps > 0.0) & ~(steps < COARSE * noise)
     findings += [
         f"{names[i]!r} comes in steps of {steps[i]:.4g} {_unit(table, i)}, which is noise of "
         f"{rounding[i]:.3g} {_unit(table, i)}."
-        for i in np.flatnonzero(steps).tolist()
-        if not is_dead[i]
+        for i in np.flatnonzero(is_coarse & (is_dead == 0.0)).tolist()
     ]
     findings += _size_questions(arm, table, low, high)
     return EffortState(-negative, highest, is_dead, noise, findings)

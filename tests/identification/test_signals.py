@@ -45,7 +45,7 @@ def efforts(t: Floats) -> Floats:
 
 def made(count: int = 3000, noise: float = 1e-5, seed: int = 1) -> dict[str, Floats]:
     rng = np.random.default_rng(seed)
-    t = STEP * np.arange(count)
+    t = STEP * np.arange(float(count))
     q = motion(t)[0] + noise * rng.normal(size=(count, N))
     return {"t": t, "q": q, "tau": efforts(t) + 0.01 * rng.normal(size=(count, N))}
 
@@ -74,7 +74,7 @@ def test_stated_errors_are_those_of_many_draws(cutoff: float | None) -> None:
     """Hundreds of logs as pieces of one, each with its own noise: against the motion in closed form."""
     rng = np.random.default_rng(5)
     draws, rows, noise = 300, 400, 3e-5
-    t = STEP * np.arange(draws * rows) + np.repeat(np.arange(draws), rows)
+    t = STEP * np.arange(float(draws * rows)) + np.repeat(np.arange(draws), rows)
     q = motion(t)[0] + noise * rng.normal(size=(len(t), N))
     prepared = prepare_log(ARM, {"t": t, "q": q, "tau": efforts(t)}, cutoff=cutoff)
     signals = prepared.signals
@@ -90,7 +90,7 @@ def test_stated_errors_are_those_of_many_draws(cutoff: float | None) -> None:
 def test_cutoff_is_where_a_sine_keeps_half_its_power() -> None:
     half, period = 17, 4e-3
     frequency = cutoff_of(half, period)
-    t = period * np.arange(20_000)
+    t = period * np.arange(2e4)
     wave = np.sin(2.0 * np.pi * frequency * t)[:, None]
     power = np.mean(smoothed(t, wave, half).q ** 2) / np.mean(wave**2)
     assert power == pytest.approx(0.5, abs=2e-3)
@@ -126,7 +126,7 @@ def test_uneven_windows_beside_even_ones_are_fitted_on_their_own() -> None:
 
 
 def test_an_effort_is_taken_later_by_the_shift() -> None:
-    t = STEP * np.arange(3000)
+    t = STEP * np.arange(3e3)
     log = {"t": t, "q": motion(t)[0], "tau": efforts(t)}
     prepared = prepare_log(ARM, log, cutoff=15.0)
     for shift in (0.0, 3.0 * STEP, 2.37 * STEP, -1.6 * STEP, -40.5 * STEP):

@@ -38,7 +38,7 @@ def geared() -> Arm:
 
 
 ARM = geared()
-T = 2e-3 * np.arange(2000)
+T: Floats = 2e-3 * np.arange(2000, dtype=np.float64)
 PHASE = T[:, None] * np.array([3.0, 4.1, 5.3]) + np.array([0.3, 1.2, 2.0])
 Q, QD, QDD = (
     np.sin(PHASE),
@@ -86,8 +86,8 @@ def test_nothing_is_said_of_a_good_log() -> None:
     findings = prepare_log(ARM, as_columns(GOOD)).signals.findings
     assert len(findings) == 1
     assert re.fullmatch(
-        r"Positions are filtered without delay, cut-off [\d.]+ Hz, chosen from their noise: polynomials of degree "
-        r"4 over \d+ samples, [\d.]+ ms\.",
+        r"Positions are filtered without delay, cut-off [\d.]+ Hz, chosen from their noise: polynomials of "
+        r"degree 4 over \d+ samples, [\d.]+ ms\.",
         findings[0],
     )
 
@@ -97,16 +97,17 @@ SWAPPED[[55, 56]] = 56, 55
 REFUSED: dict[str, tuple[Log, str]] = {
     "degrees": (
         changed(q=np.degrees(GOOD["q"])),
-        r"log, column 'q1': it reaches -?57\.\d+, beyond the limits of joint1, -2.5 to 2.5. Are these degrees\? "
-        r"Say units: deg \(--units deg\).* If they are right, say units: rad\.",
+        r"log, column 'q1': it reaches -?57\.\d+, beyond the limits of joint1, -2.5 to 2.5. Are these "
+        r"degrees\? Say units: deg \(--units deg\).* If they are right, say units: rad\.",
     ),
     "motor rad": (
         changed(q=GOOD["q"] * RATIOS),
-        r"column 'q1': it reaches -?80\.\d+, .* or rad of the motor, with gear ratio 80\? Divide them by 80\.",
+        r"column 'q1': it reaches -?80\.\d+, .* or rad of the motor, with gear ratio 80\? Divide them by 80",
     ),
     "motor turns": (
         changed(q=GOOD["q"] * RATIOS / (2.0 * np.pi)),
-        r"column 'q1': it reaches -?12.7\d+, .* turns of the motor, with gear ratio 80\? Multiply them by 2 pi / 80",
+        r"column 'q1': it reaches -?12.7\d+, .* turns of the motor, with gear ratio 80\? Multiply them by "
+        "2 pi / 80",
     ),
     "ms": (changed(t=T * 1e3), r"log, column 't': rows are 2 s apart. Are times in ms\? Say so by units: ms"),
     "us": (changed(t=T * 1e6), r"column 't': rows are 2000 s apart. Are times in us\?"),
@@ -117,12 +118,12 @@ REFUSED: dict[str, tuple[Log, str]] = {
     ),
     "velocities in degrees": (
         changed(qd=np.degrees(QD), qdd=QDD),
-        r"column 'qd1', 'qd2', 'qd3': 57.3 times how fast 'q1', 'q2', 'q3' change: velocities in degrees per s\? "
-        r"Bring positions .* Or take derivatives from the positions: derivatives='position'\.",
+        r"column 'qd1', 'qd2', 'qd3': 57.3 times how fast 'q1', 'q2', 'q3' change: velocities in degrees "
+        r"per s\? Bring positions .* Or take derivatives from the positions: derivatives='position'\.",
     ),
     "velocity of the motor": (
         changed(qd=QD * [1.0, 101.0, 1.0], qdd=QDD),
-        r"column 'qd2': 101 times how fast 'q2' changes: velocities of the motor, gear ratio 101\? Divide them by 101",
+        r"column 'qd2': 101 times how fast 'q2' changes: velocities of the motor, gear ratio 101\? Div",
     ),
     "sign of a velocity": (
         changed(qd=QD * [1.0, 1.0, -1.0], qdd=QDD),
@@ -141,9 +142,15 @@ REFUSED: dict[str, tuple[Log, str]] = {
         changed(tau=np.ones((2000, 3))),
         r"log: no column of the efforts ever changes \(tau1, tau2, tau3\); there is nothing to fit",
     ),
-    "no number": (changed(q=np.full((2000, 3), np.nan)), r"no row has a number in every column of the motion. 2000 rows"),
-    "few rows": (rows(slice(0, 7)), r"the longest of 1 pieces between gaps has 7 rows; a motion needs 9 at least"),
-}  # fmt: skip
+    "no number": (
+        changed(q=np.full((2000, 3), np.nan)),
+        r"no row has a number in every column of the motion. 2000 rows left out",
+    ),
+    "few rows": (
+        rows(slice(0, 7)),
+        r"the longest of 1 pieces between gaps has 7 rows; a motion needs 9 at least",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -158,7 +165,10 @@ SAID: dict[str, tuple[Log, str]] = {
         changed(qd=np.degrees(QD)),
         r"'qd1', 'qd2', 'qd3': 57.3 times .* Velocities are taken from the positions, not from here\.",
     ),
-    "zero": (changed(q=GOOD["q"] + [0.0, 2.2, 0.0]), r"'q2' reaches 3.2, beyond the limits of joint2, .* Is its zero"),
+    "zero": (
+        changed(q=GOOD["q"] + [0.0, 2.2, 0.0]),
+        r"'q2' reaches 3.2, beyond the limits of joint2, -2.5 to 2.5. Is its zero not that of the model\?",
+    ),
     "outlier": (
         changed(q=at(GOOD["q"], (500, 2), GOOD["q"][500, 2] + 0.3)),
         r"'q3': 1 row left out, where it jumps away and back; first row 500 \(t = 1 s\), by 0\.3\d* rad\.",
@@ -171,7 +181,10 @@ SAID: dict[str, tuple[Log, str]] = {
         changed(q=(GOOD["q"] + np.outer(T, [0.0, 1.0, 0.0]) + np.pi) % (2.0 * np.pi) - np.pi),
         r"'q2' jumps by whole turns \d times?, as angles do that are kept within one turn; made continuous",
     ),
-    "constant position": (changed(q=at(GOOD["q"], (slice(None), 1), 0.3)), r"'q2' is 0.3 in every row while others move"),
+    "constant position": (
+        changed(q=at(GOOD["q"], (slice(None), 1), 0.3)),
+        r"'q2' is 0.3 in every row while others move: a joint that was held, or a sensor that is off\?",
+    ),
     "constant effort": (
         changed(tau=at(GOOD["tau"], (slice(None), 1), 0.0)),
         r"'tau2' is 0 in every row: a sensor that is off\? The joint's effort is not used\.",
@@ -180,26 +193,41 @@ SAID: dict[str, tuple[Log, str]] = {
         changed(tau=np.clip(GOOD["tau"], [-99.0, -15.0, -99.0], [99.0, 12.0, 99.0])),
         r"'tau2' is clipped at -15 and 12 N m: 49\.1 % of the moving samples, which are not used\.",
     ),
-    "steps": (changed(tau=np.round(GOOD["tau"] / 0.8) * 0.8), r"'tau1' comes in steps of 0.8 N m, which is noise of 0.231 N m"),
-    "mN m": (changed(tau=1e3 * GOOD["tau"]), r"'tau1', 'tau2', 'tau3': beyond the largest efforts .* Are they in mN m\?"),
+    "steps": (
+        changed(tau=np.round(GOOD["tau"] / 0.8) * 0.8),
+        r"'tau1' comes in steps of 0.8 N m, which is noise of 0.231 N m",
+    ),
+    "mN m": (
+        changed(tau=1e3 * GOOD["tau"]),
+        r"'tau1', 'tau2', 'tau3': beyond the largest efforts of the joints; .* Are they in mN m\?",
+    ),
     "motor torque": (
         changed(tau=GOOD["tau"] / RATIOS),
-        r"'tau1', 'tau2', 'tau3': below max_effort divided by the gear ratio. Are these torques of the motors\?",
+        r"'tau1', 'tau2', 'tau3': below max_effort divided by the gear ratio. Are these torques of the mot",
     ),
     "missing positions": (
         changed(q=at(GOOD["q"], (slice(700, 710), 2), np.nan)),
-        r"10 rows left out where a number is missing: 'q3' \(10\)\.\n't': 1 gap parts the log \(rows are 0.002 s apart\); "
-        r"the longest, 0.022 s, begins at 1.398 s",
+        r"10 rows left out where a number is missing: 'q3' \(10\)\.\n't': 1 gap parts the log "
+        r"\(rows are 0.002 s apart\); the longest, 0.022 s, begins at 1.398 s",
     ),
-    "missing efforts": (changed(tau=at(GOOD["tau"], (slice(700, 710), 2), np.inf)), r"Numbers are missing in 'tau3' \(10\)"),
-    "gap": (rows(np.delete(np.arange(2000), slice(600, 800))), r"'t': 1 gap parts the log .* longest, 0.402 s, begins at 1.198"),
-    "repeated": (rows(np.insert(np.arange(2000), 77, 76)), r"'t': 1 row left out with the time of the row before, first row 77"),
+    "missing efforts": (
+        changed(tau=at(GOOD["tau"], (slice(700, 710), 2), np.inf)),
+        r"Numbers are missing in 'tau3' \(10\): these samples are not used for the joint",
+    ),
+    "gap": (
+        rows(np.delete(np.arange(2000), slice(600, 800))),
+        r"'t': 1 gap parts the log \(rows are 0.002 s apart\); the longest, 0.402 s, begins at 1.198 s",
+    ),
+    "repeated": (
+        rows(np.insert(np.arange(2000), 77, 76)),
+        r"'t': 1 row left out with the time of the row before, first row 77",
+    ),
     "late": (rows(SWAPPED), r"'t': 1 row came late, first row 56; sorted by time"),
     "reset": (
         changed(t=np.where(T > 2.0, T - 2.0, T)),
         r"'t': the clock goes back 1 time, first at row 1001 from 2 s to 0.002 s; the log is parted there",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SAID)
@@ -320,11 +348,14 @@ def test_cutoffs_that_no_window_has() -> None:
     ("bad", "sentence"),
     [
         (lambda: {**GOOD, "q": GOOD["q"][:, :2]}, r"log, q: expected shape \(T, 3\), got \(2000, 2\)"),
-        (lambda: {**GOOD, "tau": GOOD["tau"][:5]}, r"log: expected as many rows of every quantity, got q 2000, tau 5, t 2000"),
+        (
+            lambda: {**GOOD, "tau": GOOD["tau"][:5]},
+            r"as many rows of every quantity, got q 2000, tau 5, t 2000",
+        ),
         (lambda: {}, r"log: nothing in it; expected arrays t \(T,\), q \(T, 3\) and tau"),
         (lambda: {"t": T, "x": T}, r"log: no column is one of measured_q1\.\."),
     ],
-)  # fmt: skip
+)
 def test_arrays_of_other_shapes(bad: Callable[[], Log], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         prepare_log(ARM, bad())

@@ -9,7 +9,7 @@ window at each end has none. At even times all windows have the same weights.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -18,6 +18,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Fitting = Callable[[Floats, Floats, int, int], tuple[Floats, Floats, Floats]]
 DEGREE = 4
 FINER = 6  # degree whose curvature tells how far that of DEGREE is bent away
 # samples on each side
@@ -44,12 +45,11 @@ class Smoothed:
 
 def smoothed(t: Floats, q: Floats, half: int, degree: int = DEGREE) -> Smoothed:
     """Fits over 2 half + 1 samples, at times that need not be even."""
-    if even_steps(t, float(t[-1] - t[0]) / (len(t) - 1)).all():
-        count, derivatives = 1 + CHUNK // (2 * half + 1), _derivatives
-    else:
-        count, derivatives = half * (1 + CHUNK // (SUMS * half)), _by_sums
+    is_even = bool(even_steps(t, float(t[-1] - t[0]) / (len(t) - 1)).all())
+    count = 1 + CHUNK // (2 * half + 1) if is_even else half * (1 + CHUNK // (SUMS * half))
+    fitted: Fitting = _derivatives if is_even else _by_sums
     parts = [
-        derivatives(t[k : k + count + 2 * half], q[k : k + count + 2 * half], half, degree)
+        fitted(t[k : k + count + 2 * half], q[k : k + count + 2 * half], half, degree)
         for k in range(0, len(t) - 2 * half, count)
     ]
     q0, q1, q2 = (np.concatenate([part[k] for part in parts]) for k in range(3))
@@ -103,19 +103,19 @@ def _curvature_error(
     return bent + np.sum(weights**2) * noise**2, np.mean(fine**2, axis=0)
 
 
-@cache
-def _unit_taps(half: int, degree: int) -> Floats:
-    """Weights (3, 2 half + 1) for times from -1 to 1."""
-    x = np.arange(-half, half + 1) / half
-    return np.asarray(np.linalg.pinv(x[:, None] ** np.arange(degree + 1))[:3])
-
-
 def taps(half: int, step: float, degree: int = DEGREE) -> Floats:
     """Weights of the samples of a window at even times, (3, 2 half + 1): value, slope and curvature of the
     polynomial at its middle.
     """
     reach = half * step
     return np.asarray(_unit_taps(half, degree) * np.array([[1.0], [1.0 / reach], [2.0 / reach**2]]))
+
+
+@cache
+def _unit_taps(half: int, degree: int) -> Floats:
+    """The same for times from -1 to 1."""
+    x = np.arange(-half, half + 1) / half
+    return np.asarray(np.linalg.pinv(x[:, None] ** np.arange(degree + 1))[:3])
 
 
 def even_steps(t: Floats, period: float) -> NDArray[np.bool_]:

@@ -27,7 +27,7 @@ TURN = 2.0 * math.pi
 
 
 @dataclass(frozen=True, eq=False)
-class Stretch:
+class PieceRows:
     """Consecutive rows of one piece (B, m); `starts`: a new piece begins with them."""
 
     rows: Floats
@@ -62,7 +62,7 @@ class Cleaner:
         self._out = 0  # of these rows went out
         self._turns = np.zeros(table.n)
 
-    def stretches(self, rows: Floats, numbers: Numbers) -> list[Stretch]:
+    def stretches(self, rows: Floats, numbers: Numbers) -> list[PieceRows]:
         """The next rows of the log, by their numbers in it: what is sure to be used."""
         rows, numbers = self._complete(rows, numbers)
         if not len(rows):
@@ -75,7 +75,7 @@ class Cleaner:
         self._append(*self._in_order(rows, numbers))
         return self._decided(len(self._rows) - 2)
 
-    def rest(self) -> list[Stretch]:
+    def rest(self) -> list[PieceRows]:
         """What waits for rows that will not come."""
         return self._decided(len(self._rows)) if self._period is not None else []
 
@@ -151,7 +151,7 @@ class Cleaner:
         rows[:, self._q] = q + turned
         return rows
 
-    def _decided(self, end: int) -> list[Stretch]:
+    def _decided(self, end: int) -> list[PieceRows]:
         """Rows up to this one go out, but for those whose positions are out of line."""
         first = self._out
         if end <= first:
@@ -195,7 +195,7 @@ class Cleaner:
                 size = row[1 + j] - self._rows[first + k - 1, 1 + j] if first + k else 0.0
                 self._tally.note_jump(kind, int(j), int(self._numbers[first + k]), float(row[0]), float(size))
 
-    def _split_kept(self, rows: Floats, parts: Flags, keep: Flags) -> list[Stretch]:
+    def _split_kept(self, rows: Floats, parts: Flags, keep: Flags) -> list[PieceRows]:
         if not keep.all():
             # a piece that begins with a row left out begins with the next
             for k in np.flatnonzero(parts & ~keep):
@@ -203,6 +203,6 @@ class Cleaner:
             rows, parts = rows[keep], parts[keep]
         return self._split(rows, parts)
 
-    def _split(self, rows: Floats, parts: Flags) -> list[Stretch]:
+    def _split(self, rows: Floats, parts: Flags) -> list[PieceRows]:
         ends = [0, *(k for k in np.flatnonzero(parts).tolist() if k > 0), len(rows)]
-        return [Stretch(rows[a:b], bool(parts[a])) for a, b in pairwise(ends) if b > a]
+        return [PieceRows(rows[a:b], bool(parts[a])) for a, b in pairwise(ends) if b > a]

@@ -53,11 +53,11 @@ def _bent(apart: Sequence[Floats], half: int, period: float, noise: Floats, orde
     whole = _mean_square(apart) - np.sum(weights**2) * variance
     smooth = [filtered(part, values[None, :])[0] for part in apart if len(part) > 2 * half]
     if not smooth:
-        return np.maximum(whole, 0.0)
+        return np.asarray(np.maximum(whole, 0.0))
     slow = _mean_square(smooth) - np.sum(np.convolve(weights, values) ** 2) * variance
     count = sum(len(part) for part in apart) / half  # differences that know nothing of each other, about
     doubt = SURE * math.sqrt(2.0 / count) * np.sum(weights**2) * variance
-    return np.maximum(np.where(whole > slow + doubt, whole, slow), 0.0)
+    return np.asarray(np.maximum(np.where(whole > slow + doubt, whole, slow), 0.0))
 
 
 def _mean_square(parts: Sequence[Floats]) -> Floats:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from forearm.errors import InputError
 from forearm.identification.signals import table as tables
-from forearm.identification.signals.cleaning import TURN, Cleaner, Stretch
+from forearm.identification.signals.cleaning import TURN, Cleaner, PieceRows
 from forearm.identification.signals.order import check_back, in_order, period_of
 from forearm.identification.signals.table import LogTable, in_chunks
 from forearm.identification.signals.tally import Tally
@@ -58,7 +58,7 @@ class LogReader:
                 self.head, self._numbers, self.findings = in_order(table, self.head, self.period)
             self._jumps = _jumps(table, self.head)
 
-    def first(self, tally: Tally) -> Iterator[Stretch]:
+    def first(self, tally: Tally) -> Iterator[PieceRows]:
         """The pieces of the log, the first time: what follows the head is not read twice. The head of a log
         that is not whole is let go of.
         """
@@ -67,14 +67,16 @@ class LogReader:
         rows, self.head = self.head, self.head[:0]
         return self._cleaned(_numbered(chain(in_chunks(rows), self._chunks)), tally)
 
-    def again(self, tally: Tally) -> Iterator[Stretch]:
+    def again(self, tally: Tally) -> Iterator[PieceRows]:
         """The pieces of the log, from its beginning."""
         if self.is_whole:
             parts = in_chunks(self._numbers)
             return self._cleaned(zip(in_chunks(self.head), parts, strict=True), tally)
         return self._cleaned(_numbered(self._timed(self.table.chunks())), tally)
 
-    def _cleaned(self, chunks: Iterable[tuple[Floats, NDArray[np.int64]]], tally: Tally) -> Iterator[Stretch]:
+    def _cleaned(
+        self, chunks: Iterable[tuple[Floats, NDArray[np.int64]]], tally: Tally
+    ) -> Iterator[PieceRows]:
         cleaner = Cleaner(self.table, self.period, self._jumps, self._needed, tally)
         for rows, numbers in chunks:
             tally.rows += len(rows)

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from forearm.identification.signals.cleaning import Stretch
+from forearm.identification.signals.cleaning import PieceRows
 from forearm.identification.signals.table import LogTable
 from forearm.spatial import Floats
 
@@ -43,7 +43,7 @@ class Scan:
         self._begin = self._end = 0.0
         self._last: Floats | None = None
 
-    def add(self, stretch: Stretch) -> None:
+    def add(self, stretch: PieceRows) -> None:
         """Take in the next rows."""
         if stretch.starts:
             self.finish()

@@ -9,7 +9,7 @@ import numpy as np
 
 from forearm.identification.log_derivatives import even_steps, smoothed, taps
 from forearm.identification.samples import Samples
-from forearm.identification.signals.cleaning import Stretch
+from forearm.identification.signals.cleaning import PieceRows
 from forearm.identification.signals.convolution import filtered
 from forearm.identification.signals.shifting import Shifter
 from forearm.identification.signals.table import LogTable
@@ -47,7 +47,7 @@ class WindowPlan:
         return 0 if self.period is None else self.half
 
 
-def samples_of(plan: WindowPlan, stretches: Iterable[Stretch], shift: float) -> Iterator[Samples]:
+def samples_of(plan: WindowPlan, stretches: Iterable[PieceRows], shift: float) -> Iterator[Samples]:
     """The samples of all pieces."""
     maker = _SampleMaker(plan, shift)
     for stretch in stretches:

@@ -1,4 +1,4 @@
-"""Full, physically consistent parameters: those of bodies that can exist, nearest to what data and drawings say.
+"""Physically consistent parameters: of the bodies nearest to data and drawings that can exist.
 
 The ten parameters of a body are those of masses if and only if its pseudo-inertia P = [[S, h], [h^T, m]],
 with S = trace(I) / 2 - I, is positive definite (Wensing, Kim and Slotine 2018). The problem is convex:
@@ -143,7 +143,8 @@ def _rows(
     P, count = A.shape[1], 10 * check_whole(bodies, "consistent, bodies", 0)
     if count > P:
         raise InputError(
-            f"consistent, R: {bodies} bodies have {count} parameters, expected at least as many columns, got {P}."
+            f"consistent, R: {bodies} bodies have {count} parameters, expected at least as many columns, "
+            f"got {P}."
         )
     b, mean = as_finite(z, (len(A),), "consistent, z"), as_finite(prior.mean, (P,), "consistent, prior.mean")
     std, low = (
@@ -208,8 +209,8 @@ def _problem(rows: _Rows, bodies: int, least: float) -> _Problem:
         share = rows.exact_mass / float(masses.sum())
         if share <= 2.0 * least:
             raise InputError(
-                f"consistent, total_mass: {rows.exact_mass:g} kg is {share:.1e} of what the prior says; bodies "
-                f"must have {least:g} of it each. Check the unit, or give a prior that fits it."
+                f"consistent, total_mass: {rows.exact_mass:g} kg is {share:.1e} of what the prior says, and "
+                f"every body must have {least:g} of it. Check the unit, or give a prior that fits it."
             )
         w_origin = masses * rows.exact_mass / float(masses @ masses)
         N = np.linalg.qr(masses[:, None], mode="complete")[0][:, 1:]
@@ -248,7 +249,7 @@ def _decomposed(A: Floats, b: Floats) -> tuple[Floats, Floats, Floats, float, in
     p = A.shape[1]
     both = np.column_stack([A, b])
     if len(both) > p + 1:
-        both = np.linalg.qr(both, mode="r")
+        both = np.asarray(np.linalg.qr(both, mode="r"))
     both = np.vstack([both, np.zeros((p + 1 - len(both), p + 1))])
     U, values, Vt = np.linalg.svd(both[:, :p])
     inside = U.T @ both[:, p]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.identification.cone_program import Cone, nearest_point
+from forearm.identification.cone_program import Cone, nearest_point, packed
 from forearm.identification.payload.regressor import entries_of, tensor_of
 from forearm.spatial import parallel_axis
 
@@ -42,16 +42,17 @@ def nearest_physical(theta: Floats, information: Floats, A: Floats, b: Floats, l
     A is that of an inertia that is unknown, and of a mass and first moments that are known or not.
     """
     scale = 1.0 / np.outer(lengths, lengths)
-    K = np.array([(pseudo_inertia(column) * scale).ravel() for column in A.T]).T
+    K = packed(np.array([pseudo_inertia(column) * scale for column in A.T])).T
     units = 1.0 / np.linalg.norm(K, axis=0)  # each unknown moves P by 1
     values, V = np.linalg.eigh(information * np.outer(units, units))
     known = values > KNOWN * values[-1]
     weak = PULL * (values[known][0] if known.any() else 1.0)
     roots = np.sqrt(np.where(known, values, weak))
     # coordinates y in which the most likely is the nearest
-    cone = Cone(1, ((K * units) @ V) / roots, (pseudo_inertia(b) * scale).ravel())
+    cone = Cone(1, ((K * units) @ V) / roots, packed(pseudo_inertia(b) * scale))
     d, start = (roots * (V.T @ (x / units)) for x in (theta, _inside(theta, A, b, lengths)))
-    return np.asarray(nearest_point(d, cone, start, 0.0).slack.reshape(4, 4) / scale)
+    P, _ = cone.parts(nearest_point(d, cone, start).slack)
+    return np.asarray(P[0] / scale)
 
 
 def _inside(theta: Floats, A: Floats, b: Floats, lengths: Floats) -> Floats:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forearm.spatial import Floats
 
@@ -126,13 +127,16 @@ def nearest_point(
         if near and at.spread(mu) <= CENTRED:
             break
         centring += near
-        dy, change = _step(at, left, mu, end if near else None)
+        try:
+            dy, change = _step(at, left, mu, end, near)
+        except np.linalg.LinAlgError:
+            break
         y = y + dy
         slack, dual = cone.rows @ y + cone.start, dual + change
         count += 1
     assert best is not None
     gap, y, slack, at = best
-    return NearestPoint(y, gap, count, slack, at.slope())
+    return NearestPoint(y, gap, count, slack, _Solver(at.rows, gap).slope())
 
 
 def _half_square(v: Floats) -> float:
@@ -144,32 +148,63 @@ def _inverse(cone: Cone, slack: Floats) -> Floats:
     return np.concatenate([packed(np.linalg.inv(matrices)).ravel(), 1.0 / numbers])
 
 
-def _step(at: _Scaled, left: Floats, mu: float, target: float | None) -> tuple[Floats, Floats]:
-    """Changes of y and of the multipliers: towards products that are `target`, or as much smaller as the
-    predictor says.
+def _step(at: _Scaled, left: Floats, mu: float, end: float, near: bool) -> tuple[Floats, Floats]:
+    """Changes of y and of the multipliers: towards products that are `end`, or, farther away, as much smaller
+    as the predictor says.
     """
-    rows = at.rows
-    # least squares, rows of large weight first: normal equations would lose the small ones
-    even = 1.0 / np.sqrt(1.0 + np.sum(rows * rows, axis=0))
-    stack = np.vstack([rows, np.eye(len(left))]) * even
-    order = np.argsort(-np.abs(stack).max(axis=1), kind="stable")
-    Q, R = np.linalg.qr(stack[order])
+    solve = _Solver(at.rows, max(1e-2 * end * at.cone.degree, 1e-6 * _half_square(left)))
+    if near:
+        dy, slack, dual = solve(at.complement(end, None), left)
+    else:
+        _, slack, dual = solve(at.complement(0.0, None), left)
+        step, D = min(1.0, at.longest(slack), at.longest(dual)), at.diagonal()
+        ahead = float((D + step * slack) @ (D + step * dual)) / at.cone.degree
+        target = mu * min(1.0, (ahead / mu) ** 3)
+        dy, slack, dual = solve(at.complement(target, at.product(slack, dual)), left)
+    step = min(1.0, SHORT_OF * at.longest(slack), SHORT_OF * at.longest(dual))
+    return step * dy, step * at.dual_back(dual)
 
-    def towards(mu: float, correction: Floats | None) -> tuple[Floats, Floats, Floats]:
-        complement = at.complement(mu, correction)
-        dy = even * np.linalg.solve(R, Q.T @ np.concatenate([complement, -left])[order])
+
+class _Solver:
+    """dy - F^T dZ = -left with dZ = complement - F dy: by normal equations, and by orthogonal factors
+    where rounding leaves more than `allowed` of the first.
+    """
+
+    def __init__(self, rows: Floats, allowed: float) -> None:
+        self.rows, self.allowed = rows, allowed
+        self.even = 1.0 / np.sqrt(1.0 + np.sum(rows * rows, axis=0))
+        scaled = rows * self.even
+        normal = np.diag(self.even**2) + scaled.T @ scaled
+        self.inverse = np.linalg.inv(normal) * np.outer(self.even, self.even)
+        self.factors: tuple[Floats, Floats, NDArray[np.intp]] | None = None
+
+    def __call__(self, complement: Floats, left: Floats) -> tuple[Floats, Floats, Floats]:
+        """dy, F dy and dZ."""
+        rows = self.rows
+        dy = np.zeros(len(left))
+        for _ in range(2 if self.factors is None else 0):
+            dy = dy - self.inverse @ (dy + left - rows.T @ (complement - rows @ dy))
+        if (
+            self.factors is not None
+            or _half_square(dy + left - rows.T @ (complement - rows @ dy)) > self.allowed
+        ):
+            Q, R, order = self.factors = self.factors or self._factors()
+            dy = self.even * np.linalg.solve(R, Q.T @ np.concatenate([complement, -left])[order])
         slack = rows @ dy
         return dy, slack, complement - slack
 
-    if target is None:
-        _, slack, dual = towards(0.0, None)
-        step, D = min(1.0, at.longest(slack), at.longest(dual)), at.diagonal()
-        ahead = float((D + step * slack) @ (D + step * dual)) / at.cone.degree
-        dy, slack, dual = towards(mu * min(1.0, (ahead / mu) ** 3), at.product(slack, dual))
-    else:
-        dy, slack, dual = towards(target, None)
-    step = min(1.0, SHORT_OF * at.longest(slack), SHORT_OF * at.longest(dual))
-    return step * dy, step * at.dual_back(dual)
+    def _factors(self) -> tuple[Floats, Floats, NDArray[np.intp]]:
+        """Of F and 1, columns of one size, rows of large weight first."""
+        stack = np.vstack([self.rows, np.eye(len(self.even))]) * self.even
+        order = np.argsort(-np.abs(stack).max(axis=1), kind="stable")
+        Q, R = np.linalg.qr(stack[order])
+        return Q, R, order
+
+    def slope(self) -> Floats:
+        """(1 + F^T F)^-1 (p, p): how the solution follows d."""
+        _, R, _ = self._factors()
+        half = self.even[:, None] * np.linalg.inv(R)
+        return np.asarray(half @ half.T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,13 +271,6 @@ class _Scaled:
         (A, x), (B, y) = self.cone.parts(a), self.cone.parts(b)
         AB = A @ B
         return np.concatenate([packed(0.5 * (AB + AB.transpose(0, 2, 1))).ravel(), x * y])
-
-    def slope(self) -> Floats:
-        """(1 + F^T F)^-1 (p, p) in these coordinates: how the solution follows d."""
-        _, values, Vt = np.linalg.svd(self.rows, full_matrices=True)
-        gains = np.ones(len(Vt))
-        gains[: len(values)] = 1.0 / (1.0 + values**2)
-        return np.asarray((Vt.T * gains) @ Vt)
 
 
 def _turned(cone: Cone, rows: Floats, A: Floats, factor: Floats) -> Floats:

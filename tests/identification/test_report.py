@@ -358,16 +358,19 @@ def test_the_page_shows_names_as_text() -> None:
 
 def test_a_page_of_one_short_log_without_motion_can_be_written() -> None:
     found = two_joints()
-    few = slice(0, 6)
+    none = np.zeros((6, 2))
     short = dataclasses.replace(
         found,
         logs=found.logs[:1],
         stages=(),
         tests=(),
         position=None,
-        speed=np.zeros((6, 2)),
-        **{k: getattr(found, k)[few] for k in ("t", "log_of")},
-        **{k: np.zeros((6, 2)) for k in ("measured", "predicted", "predicted_before")},
+        t=found.t[:6],
+        log_of=found.log_of[:6],
+        speed=none,
+        measured=none,
+        predicted=none,
+        predicted_before=none,
     )
     text = page(short)
     assert "Spectra of what is left" not in text

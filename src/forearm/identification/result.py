@@ -93,7 +93,7 @@ class Identification:
             thousand, evenly spread.
         log_of: which log each belongs to (T,).
         speed: qd at them (T, n).
-        measured: efforts at them (T, n).
+        measured: efforts at them as torques (forces) (T, n), N m (N), whatever was logged.
         predicted: the same of the new arm.
         predicted_before: the same of the arm as it was given.
         noise: standard deviation of a row of the fit (n,).
@@ -101,7 +101,6 @@ class Identification:
         stages: the estimation, stage by stage.
         tests: of the residuals.
         findings: sentences on the data as a whole.
-        position: q at the samples (T, n); None: not kept.
     """
 
     arm: Arm
@@ -124,7 +123,6 @@ class Identification:
     stages: tuple[Stage, ...]
     tests: tuple[ResidualTest, ...]
     findings: tuple[str, ...]
-    position: Floats | None = None
 
     @property
     def residual(self) -> Floats:

@@ -126,8 +126,7 @@ def _arm(
     spread[(E[:, ~finite] != 0.0).any(axis=1)] = np.inf
     arm, notes = arm_of(model, last, final.x[: len(model.names)], spread)
     deviations = deviations_of(arm, last.covariance, last.names)
-    known = set(arm.deviation_names())
-    kept = {name: v for name, v in deviations.items() if np.isfinite(v) and name in known}
+    kept = {name: v for name, v in deviations.items() if np.isfinite(v) and name in arm.named_values}
     return arm.replace(deviations=kept), notes
 
 

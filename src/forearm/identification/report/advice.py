@@ -29,7 +29,7 @@ class Moved:
     """How far and how fast a joint moved in the logs.
 
     Attributes:
-        reach: share of its range, NaN where positions were not kept.
+        reach: share of its range, of a turn where it has no limits; NaN where it slides without limits.
         speed: largest, rad/s (m/s).
         share: of its largest speed, NaN where that is not known.
     """
@@ -65,14 +65,13 @@ def movements(found: Identification) -> list[Moved]:
     """How far and how fast each joint moved."""
     made = []
     for i, joint in enumerate(found.before.joints):
-        fastest = float(np.nanmax(np.abs(found.speed[:, i]), initial=0.0))
+        known = [log.signals for log in found.logs]
+        fastest = max(float(s.fastest[i]) for s in known)
         share = fastest / joint.max_speed if joint.max_speed else math.nan
-        reach = math.nan
-        if found.position is not None:
-            whole = joint.limits.upper - joint.limits.lower
-            whole = whole if math.isfinite(whole) else 2.0 * math.pi if joint.kind == "revolute" else math.nan
-            reach = float(np.ptp(found.position[:, i])) / whole if whole else math.nan
-        made.append(Moved(reach, fastest, share))
+        whole = joint.limits.upper - joint.limits.lower
+        whole = whole if math.isfinite(whole) else 2.0 * math.pi if joint.kind == "revolute" else math.nan
+        crossed = max(float(s.q_high[i]) for s in known) - min(float(s.q_low[i]) for s in known)
+        made.append(Moved(crossed / whole if whole else math.nan, fastest, share))
     return made
 
 
@@ -95,8 +94,7 @@ def _inertial_size(row: ParameterRow, rows: list[ParameterRow]) -> float:
 def _friction_size(row: ParameterRow, rows: list[ParameterRow], found: Identification) -> float:
     """The largest friction of the joint at the speeds of the logs, as its viscous or dry part would be."""
     index = next((i for i, j in enumerate(found.before.joints) if j.name == row.owner), None)
-    fastest = 0.0 if index is None else float(np.nanmax(np.abs(found.speed[:, index]), initial=0.0))
-    fastest *= 1.0 if index is None else _ratio(found.arm.joints[index])
+    fastest = 0.0 if index is None else movements(found)[index].speed * _ratio(found.arm.joints[index])
     torques = [
         _size(r) * (fastest if r.key == "friction.viscous" else 1.0)
         for r in rows
@@ -145,7 +143,7 @@ def _remedy(found: Identification, row: ParameterRow, relative: float) -> str:
     lazy = [i for i in reversed(path) if _is_little(moved[i])]
     if lazy:
         return _move_more(found.before, lazy[:2], moved)
-    if row.owner == "payload":
+    if row.owner.endswith("payload"):
         return "Turn the hand against gravity, and shake it."
     times = (relative / GOOD) ** 2
     if times <= MOST_DATA:
@@ -204,7 +202,7 @@ def _joints_towards(arm: Arm, owner: str) -> list[int]:
     if owner in places:
         return [places[owner]]
     mover = {joint.child: joint for joint in arm.tree}
-    link = arm.hand.link if owner == "payload" else owner
+    link = owner if any(x.name == owner for x in arm.links) else arm.hand.link
     path = []
     while link in mover:
         joint = mover[link]

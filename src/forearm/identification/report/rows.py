@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from forearm.reduction.base import base_parameters
 if TYPE_CHECKING:
     from forearm.identification.result import Identification
 
+DRIVE = ("friction", "motor", "transmission", "offset", "gain")  # how names of a drive's figures begin
 UNITS = {
     "friction.viscous": ("N m s/rad", "N s/m"),
     "friction.coulomb": ("N m", "N"),
@@ -33,7 +35,7 @@ class ParameterRow:
     Attributes:
         name: as in `Identification.parameters`.
         label: what it is; for a base parameter the combination.
-        owner: name of the link, the joint or "payload" that it belongs to.
+        owner: name of the link, the joint or the load ("payload", "log2.payload") that it belongs to.
         key: what it is of that: "Izz", "friction.viscous".
         unit: of its values.
         before: in the arm as it was given; NaN: it was not known there.
@@ -85,7 +87,7 @@ def split_name(name: str, arm: Arm) -> tuple[str, str]:
     for owner in (*(j.name for j in arm.tree), *(link.name for link in arm.links)):
         if name.startswith(f"{owner}.") and _is_key(name[len(owner) + 1 :]):
             return owner, name[len(owner) + 1 :]
-    owner, _, key = name.partition(".")
+    owner, _, key = name.rpartition(".")  # of a load: "payload.mx", "log2.payload.mx"
     return owner, key
 
 
@@ -113,14 +115,16 @@ def _at_motor(joint: Joint, key: str) -> bool:
 
 
 def _is_key(key: str) -> bool:
-    return bool(inertial_kind(key)) or key.split(".")[0] in ("friction", "motor", "offset", "gain", "load")
+    return (
+        bool(inertial_kind(key)) or key.split(".")[0] in DRIVE or bool(re.fullmatch(r"bearing\d+\.mu", key))
+    )
 
 
 def _neutral(key: str) -> float:
     """What a parameter is in an arm that does not know of it."""
     if key.startswith(("motor.torque_constant", "motor.resistance", "friction.stribeck_speed")):
         return math.nan
-    return 1.0 if key == "gain" else 0.0
+    return 1.0 if key in ("gain", "transmission.loss") else 0.0
 
 
 def _values_before(arm: Arm) -> dict[str, float]:

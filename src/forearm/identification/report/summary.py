@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from forearm.identification.result import Identification
 
 EFFORTS = {"tau": "torques", "current": "currents", "voltage": "voltages"}
-EFFORT_UNITS = {"tau": "N m", "current": "A", "voltage": "V"}
 SIDES = {"motor": "the motor's side of the gear", "link": "the link's side of the gear"}
 LIST = "  "  # under what is listed
 
@@ -73,10 +72,8 @@ def joints_table(found: Identification) -> Report:
 
 
 def effort_unit(found: Identification, i: int) -> str:
-    """The unit of the i-th joint's efforts."""
-    kinds = dict.fromkeys(log.signals.effort for log in found.logs)
-    slides = found.arm.joints[i].kind == "prismatic"
-    return " or ".join("N" if kind == "tau" and slides else EFFORT_UNITS[kind] for kind in kinds)
+    """The unit of the i-th joint's efforts, which are torques or forces whatever was logged."""
+    return "N" if found.arm.joints[i].kind == "prismatic" else "N m"
 
 
 def parameters_table(found: Identification) -> Report:

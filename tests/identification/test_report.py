@@ -164,6 +164,16 @@ def test_a_poor_link_asks_for_motion_of_the_joint_that_shows_it() -> None:
     assert last.endswith("forearm excite two-link --after monday.csv tuesday.csv")
 
 
+def test_what_no_data_can_tell_is_not_asked_for_again() -> None:
+    name = "joint2.motor.rotor_inertia"
+    found = poor(two_joints(), **{name: math.inf})
+    assert measure_next(found)[0].startswith(
+        "joint2: 1 of 7 parameters is poorly known, worst motor.rotor_inertia (the data say nothing of it)."
+    )
+    told = f"{name}: these data show it only together with link2.Izz."
+    assert measure_next(dataclasses.replace(found, unidentifiable=(told,))) == []
+
+
 def test_a_moment_near_zero_is_held_against_the_others_of_its_link() -> None:
     # link2.my is 0.033 beside mx of 0.69: 100 % of itself is 5 % of the link's
     assert measure_next(poor(two_joints(), **{"link2.my": 1.0})) == []

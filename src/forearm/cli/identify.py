@@ -199,8 +199,8 @@ def _payloads(given: argparse.Namespace) -> Any:
         return loads[0] if loads else None
     if len(loads) != len(given.logs):
         raise InputError(
-            f"--payload: expected one for all logs, or one for each of {len(given.logs)}, got {len(loads)}; none "
-            "stands for an empty hand."
+            f"--payload: expected one for all logs, or one for each of {len(given.logs)}, got {len(loads)}; "
+            "none stands for an empty hand."
         )
     return loads
 

@@ -190,7 +190,9 @@ class Identification:
         return validate(self, log, **options)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
-        """A matplotlib figure of measured and predicted efforts and what is left; saved if a path is given."""
+        """A matplotlib figure of measured and predicted efforts and what is left; saved if a path is
+        given.
+        """
         from forearm.plots.logs import identified_figure, save_figure
 
         figure = identified_figure(self)

@@ -91,7 +91,7 @@ def validate(
     prepared = prepare_log(found.arm, log, columns=columns, units=units, period=period, cutoff=cutoff)
     known = prepared.signals
     later = float(np.mean([one.shift for one in found.logs])) if shift is None else shift
-    scale = effort_scale(known.effort, *motor_constants(found.arm, prepared))
+    scale = effort_scale(known.effort, *motor_constants(found.arm, prepared, None))
     source = row_source(prepared, scale, later, known.fastest)
     model, before = (
         effort_model(arm, found.torque_side, None, rotors=False) for arm in (found.arm, found.before)

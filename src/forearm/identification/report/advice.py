@@ -47,7 +47,8 @@ def measure_next(found: Identification) -> list[str]:
     )
     owners: dict[str, list[tuple[float, ParameterRow]]] = {}
     for relative, row in poor:
-        if relative > POOR and row.key != "offset":
+        said_already = not row.is_known and any(row.name in text for text in found.unidentifiable)
+        if relative > POOR and row.key != "offset" and not said_already:
             owners.setdefault(row.owner, []).append((relative, row))
     said = [_sentence(found, owner, worst, rows) for owner, worst in list(owners.items())[:MOST]]
     if len(owners) > MOST:

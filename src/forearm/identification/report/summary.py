@@ -22,10 +22,11 @@ LIST = "  "  # under what is listed
 
 def report(found: Identification) -> Report:
     """Headline, joints, parameters, logs, stages, and sentences on what is in doubt."""
-    parts = [joints_table(found), parameters_table(found), logs_table(found), stages_table(found)]
+    parts = [joints_table(found), parameters_table(found), logs_table(found)]
     parts += [
         Report(title=title, after=[f"- {text}" for text in texts], under=LIST)
-        for title, texts in sentences(found)
+        for title, texts in (("Stages", _stages(found)), *sentences(found))
+        if texts
     ]
     return Report(before=headline(found), parts=parts)
 
@@ -144,6 +145,15 @@ def stages_table(found: Identification) -> Report:
         if rows
         else Report()
     )
+
+
+def _stages(found: Identification) -> list[str]:
+    """The same in sentences, which a table would cut."""
+    return [
+        f"{stage.name}, {len(stage.parameters)} parameters, leaves "
+        f"{' '.join(number(float(x), 3) for x in stage.rms)}: {stage.message}"
+        for stage in found.stages
+    ]
 
 
 def sentences(found: Identification) -> list[tuple[str, list[str]]]:

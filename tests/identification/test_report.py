@@ -174,6 +174,14 @@ def test_what_no_data_can_tell_is_not_asked_for_again() -> None:
     assert measure_next(dataclasses.replace(found, unidentifiable=(told,))) == []
 
 
+def test_what_hardly_shows_in_efforts_is_not_asked_for() -> None:
+    # of joint2's friction at the motor, 0.018 N m behind a gear of 50 beside 2 N m
+    found = poor(two_joints(), **{"joint2.friction.static.positive": 0.9})
+    assert measure_next(found)
+    loud = dataclasses.replace(found, measured=1000.0 * found.measured)
+    assert measure_next(loud) == []
+
+
 def test_a_moment_near_zero_is_held_against_the_others_of_its_link() -> None:
     # link2.my is 0.033 beside mx of 0.69: 100 % of itself is 5 % of the link's
     assert measure_next(poor(two_joints(), **{"link2.my": 1.0})) == []
@@ -210,16 +218,25 @@ def test_stribecks_speed_asks_for_slow_motion() -> None:
     found = moving_enough(two_joints())
     fast = dataclasses.replace(found, speed=np.where(found.speed < 0.0, -1.0, 1.0) * 3.0)
     said = measure_next(poor(fast, **{"joint2.friction.stribeck_speed": 0.5}))
-    assert "joint2 moved slowly for 0.0 % of the time only: let it creep both ways" in said[0]
+    assert "joint2 moved slower than twice Stribeck's speed for 0.0 % of the time: let it creep" in said[0]
+
+
+def test_friction_asks_for_speed_and_not_for_range() -> None:
+    found = two_joints()
+    slow = dataclasses.replace(found, before=found.before.with_joint("joint1", max_speed=20.0))
+    said = measure_next(poor(slow, **{"joint1.friction.coulomb.positive": 1.0}))[0]
+    assert re.search(r"joint1 moved at no more than \d+ % of its speed: move it faster\.$", said)
 
 
 def test_two_that_hang_together_are_named() -> None:
-    found = sure(two_joints())
+    found = poor(two_joints(), **{"link1.mx": 0.5})
     covariance = np.array(found.covariance)
     a, b = found.parameters.names.index("joint1.offset"), found.parameters.names.index("link1.mx")
     covariance[a, b] = covariance[b, a] = -0.99 * math.sqrt(covariance[a, a] * covariance[b, b])
     said = measure_next(dataclasses.replace(found, covariance=covariance))
-    assert "link1.mx and joint1.offset are hardly told apart (correlation -0.990)" in said[0]
+    assert "link1.mx and joint1.offset are hardly told apart (correlation -0.990)" in said[1]
+    well = dataclasses.replace(sure(two_joints()), covariance=covariance)  # both of them known well
+    assert measure_next(well) == []
 
 
 # --------------------------------------------------------------------------------------- spectra and friction

@@ -19,7 +19,7 @@ from forearm.identification.report.figures import (
     share_bars,
     spectrum_drawing,
 )
-from forearm.identification.report.rows import parameter_rows
+from forearm.identification.report.rows import measured_rms, parameter_rows
 from forearm.identification.report.spectra import welch
 from forearm.identification.report.thinning import breaks
 from forearm.pages import html_page
@@ -85,7 +85,7 @@ def _joints(found: Identification) -> str:
     """What is left of each joint, with bars of it, and how well other logs are predicted."""
     rms = np.array([found.rms_before, found.rms, found.rms_left_out])
     with np.errstate(divide="ignore", invalid="ignore"):
-        shares = rms / summary.measured_rms(found)
+        shares = rms / measured_rms(found)
     most = float(np.nanmax(np.where(np.isfinite(shares), shares, np.nan), initial=0.0))
     kinds = ("before", "predicted", "outside")
     bars = [

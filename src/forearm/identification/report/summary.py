@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forearm.identification.report.advice import measure_next
-from forearm.identification.report.rows import ParameterRow, parameter_rows
+from forearm.identification.report.rows import ParameterRow, measured_rms, parameter_rows
 from forearm.spatial import Floats
 from forearm.tables import Report, number
 
@@ -52,11 +52,6 @@ def explained(found: Identification, before: bool = False) -> Floats:
     spread = np.nanvar(found.measured, axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(spread > 0.0, 1.0 - np.nanvar(left, axis=0) / spread, np.nan))
-
-
-def measured_rms(found: Identification) -> Floats:
-    """Root of the mean square of the measured efforts, (n,)."""
-    return np.asarray(np.sqrt(np.nanmean(found.measured**2, axis=0)))
 
 
 def joints_table(found: Identification) -> Report:

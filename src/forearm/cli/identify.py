@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forearm.cli.command import Command, add_arm, add_json, group, names_of, show_json, width
@@ -138,6 +139,8 @@ def _run(given: argparse.Namespace) -> int:
     check_output("--output", given.output, ARM_FILES, "an arm file ends")
     check_page("--html", given.html)
     check_picture("--plot", given.plot)
+    if given.validate is not None and given.validate != "-" and not Path(given.validate).exists():
+        raise InputError(f"--validate {given.validate}: not there. Check the path.")  # before the fit
     arm = load(given.arm, hand=given.hand)
     found, validation = _identified(given, arm)
     with ProgressBar(f"checking {arm.name}"):

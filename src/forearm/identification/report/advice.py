@@ -194,10 +194,10 @@ def _remedy(found: Identification, row: ParameterRow, relative: float) -> str:
 
 
 def _creep(found: Identification, i: int) -> str:
-    slow = 100.0 * _slow_share(found, i)
+    name, slow = found.before.joints[i].name, 100.0 * _slow_share(found, i)
     return (
-        f"{found.before.joints[i].name} moved slower than twice Stribeck's speed for {slow:.1f} % of the time: "
-        "let it creep both ways for longer."
+        f"{name} moved slower than twice Stribeck's speed for {slow:.1f} % of the time: let it creep both ways "
+        "for longer."
     )
 
 

@@ -51,10 +51,10 @@ class PinocchioFit:
 
     who = "Pinocchio and NumPy"
 
-    def __init__(self, arm: Arm, measured: Measured) -> None:
+    def __init__(self, arm: Arm, measured: Measured, extras: tuple[str, ...] = EXTRAS) -> None:
         self.pin = import_module("pinocchio")
         self.model = self.pin.buildModelFromXML(urdf_text(with_limits(arm)))
-        self.measured = measured
+        self.measured, self.extras = measured, extras
 
     def predicted(self) -> Floats:
         """Efforts of the fit (N, n), which do not depend on the choice of base parameters."""
@@ -70,15 +70,15 @@ class PinocchioFit:
         """Rows joint after joint, ten columns per link and one of each extra per joint."""
         m, n, data = self.measured, self.model.nv, self.model.createData()
         count = len(m.q)
-        whole = np.zeros((n, count, (10 + len(EXTRAS)) * n))
+        whole = np.zeros((n, count, (10 + len(self.extras)) * n))
         for k in range(count):
             whole[:, k, : 10 * n] = self.pin.computeJointTorqueRegressor(
                 self.model, data, m.q[k], m.qd[k], m.qdd[k]
             )
-        for j in range(n):
-            extras = (m.qd[:, j], np.sign(m.qd[:, j]), m.qdd[:, j], 1.0)
-            for i, column in enumerate(extras):
-                whole[j, :, (10 + i) * n + j] = column
+        columns = {"fv": m.qd, "fs": np.sign(m.qd), "ia": m.qdd, "off": np.ones_like(m.qd)}
+        for i, extra in enumerate(self.extras):
+            for j in range(n):
+                whole[j, :, (10 + i) * n + j] = columns[extra][:, j]
         return whole.reshape(n * count, -1)
 
     def work(self) -> Work:
@@ -106,14 +106,14 @@ class Figaroh(PinocchioFit):
         m, n = self.measured, self.model.nv
         robot = SimpleNamespace(model=self.model, data=self.model.createData())
         asked: dict[str, Any] = {
-            "has_friction": True,
-            "has_actuator_inertia": True,
-            "has_joint_offset": True,
+            "has_friction": "fv" in self.extras,
+            "has_actuator_inertia": "ia" in self.extras,
+            "has_joint_offset": "off" in self.extras,
             "is_joint_torques": True,
             "act_idxv": list(range(n)),
         }
         names = {f"link{k}.{i}": 0.0 for k in range(n) for i in range(10)}
-        names |= {f"{extra}{j}": 0.0 for extra in EXTRAS for j in range(n)}
+        names |= {f"{extra}{j}": 0.0 for extra in self.extras for j in range(n)}
         whole = tools.build_regressor_basic(robot, m.q, m.qd, m.qdd, asked)
         zero, left = tools.get_index_eliminate(whole, names, ZERO)
         reduced = tools.build_regressor_reduced(whole, zero)
@@ -126,11 +126,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--by", choices=("figaroh", "pinocchio"), default="figaroh")
     parser.add_argument("--samples", type=int, default=SAMPLES)
+    parser.add_argument("--rigid", action="store_true", help="inertial parameters only")
     given = parser.parse_args()
     from forearm.files.builtin import load_builtin
 
     arm = load_builtin("panda")
-    peer = (Figaroh if given.by == "figaroh" else PinocchioFit)(arm, samples_of(arm, given.samples))
+    kind = Figaroh if given.by == "figaroh" else PinocchioFit
+    peer = kind(arm, samples_of(arm, given.samples), () if given.rigid else EXTRAS)
     if given.by == "figaroh":
         import_module("figaroh.tools.regressor")
     before, start = _peak(), time.perf_counter()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from forearm.spatial import Floats
 
 BRAKES_BACKWARDS = (COULOMB[1], STATIC[1])  # at most 0
 AT_LEAST_ZERO = (VISCOUS, COULOMB[0], STATIC[0], STRIBECK_SPEED, LOSS, ROTOR)
+HIDDEN = 0.3  # of a figure that data do not show: how far the file may be off
+NOTHING = 1e-9  # N m s, N m, kg m^2: a figure that is neither shown nor in the file
 CLEAR = 2.0  # deviations from 0: a joint gets friction or a motor that its file has not for no less
 
 
@@ -58,8 +60,10 @@ def consistent_fit(
             f"identify, prior: expected {count} numbers, ten a body, got shape {own.mean.shape}."
         )
     free = np.full(len(names) - p, np.inf)
-    others = [k - p for k in range(p, len(names)) if k not in solution.kept]
-    free[others] = np.maximum(1e-6 * np.abs(solution.z[p:][others]), 1e-9)  # they stay where they are
+    hidden = [k for k in range(p, len(names)) if k not in solution.kept]
+    share = HIDDEN if isinstance(prior, Prior) else prior
+    for k in hidden:  # where data say nothing, the file does
+        free[k - p] = max(share * abs(solution.z[k]), NOTHING)
     guess = solution.z[p:] * signs
     lower = np.array([_lower(model, name) for name in names[p:]])
     whole = Prior(
@@ -134,8 +138,6 @@ def _friction(value: dict[str, float]) -> dict[str, float]:
 
 def _with_losses(model: EffortModel, arm: Arm, x: Floats) -> Arm:
     """Bearings and gears with the losses that were found."""
-    from dataclasses import replace
-
     joints: dict[str, Joint] = {}
     for i, joint in enumerate(arm.joints):
         law = model.laws[i]

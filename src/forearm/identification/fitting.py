@@ -311,7 +311,7 @@ def first_speeds(fitting: Fitting, x: Floats) -> list[Floats]:
 
 
 def left_out(fitted: Fitted, weighted: bool) -> Floats:
-    """The rms (L, n) of parts of the data that a fit to the others predicts; NaN where there are no others."""
+    """The rms (L, n) of parts of the data that a fit to the others predicts; NaN if there are no others."""
     solution = fitted.solution
     unknowns, logs = solution.unknowns, len(fitted.raw)
     size, n = len(unknowns.model.names), len(unknowns.model.laws)

@@ -21,7 +21,7 @@ from forearm.identification.residual_tests import COUNT, StructureColumns, resid
 from forearm.identification.result import Identification, ResidualTest
 from forearm.identification.rows import row_source
 from forearm.identification.samples import PreparedLog
-from forearm.identification.signals import prepare_log
+from forearm.identification.signals.prepare import prepare_log
 from forearm.identification.stating import stated
 from forearm.progress import Progress
 from forearm.values import check_choice, check_number
@@ -48,6 +48,7 @@ def identify(
     total_mass: float | tuple[float, float] | None = None,
     prior: float | Prior = 0.3,
     confidence: float = 0.95,
+    check: bool = True,
     columns: Mapping[str, str] | None = None,
     units: str | Sequence[str] = (),
     period: float | None = None,
@@ -60,12 +61,12 @@ def identify(
 
     Args:
         arm: the arm as it is known.
-        log: a file (.csv, .parquet, .npz, .json), arrays by name, t (T,), q (T, n) and tau, current or voltage
-            (T, n), qd and qdd where they were measured, what a simulation left; or a list of such.
+        log: a file (.csv, .parquet, .npz, .json), arrays by name, t (T,), q (T, n) and tau, current or
+            voltage (T, n), qd and qdd where they were measured, what a simulation left; or a list of such.
         torque_side: "motor": tau is motor torque times gear ratio, with rotor, gear and all friction in it;
             "link": a sensor behind the gear. It is asked for, never guessed.
-        friction: "none", "viscous", "coulomb" (with viscous), "stribeck" (with both), for every joint; "auto":
-            "coulomb", and for each joint what the arm file has.
+        friction: "none", "viscous", "coulomb" (with viscous), "stribeck" (with both), for every joint;
+            "auto": "coulomb", and for each joint what the arm file has.
         load: whether gears of every joint lose in proportion to their load.
         offsets: whether torques have offsets; Coulomb's friction is then the same in both directions.
         gains: whether measured efforts are off by a factor for each joint. A known payload in one of the
@@ -80,6 +81,7 @@ def identify(
         prior: how far inertial parameters of the arm file may be off, as a share, where data say nothing; or
             a `Prior`.
         confidence: of intervals.
+        check: whether efforts in the columns of other joints, or with the wrong sign, are refused.
         columns, units, period: as in `read_motion`.
         progress: is told how far it is.
     """
@@ -98,7 +100,8 @@ def identify(
     model = effort_model(arm, side, kind, has_load=load)
     asked = Asked(offsets, gains, (shift is None,) * len(logs), loads_of(payload, len(logs)))
     fitting = _fitting(model, logs, asked, shift or 0.0, weighting, progress)
-    check_efforts(fitting)
+    if check:
+        check_efforts(fitting)
     fits = _fits(fitting)
     tests = _tests(fitting, fits[-1])
     last = consistent_fit(arm, fits[-1].solution, prior, total_mass)
@@ -108,9 +111,9 @@ def identify(
 def _side(given: object) -> str:
     if given is None:
         raise InputError(
-            "identify, torque_side: expected 'motor' or 'link'. 'motor': tau is motor torque times gear ratio, "
-            "or comes from currents or voltages; rotors, gears and all friction are in it. 'link': a sensor "
-            "behind the gear measured it. The numbers alone do not tell."
+            "identify, torque_side: expected 'motor' or 'link'. 'motor': tau is motor torque times gear "
+            "ratio, or comes from currents or voltages; rotors, gears and all friction are in it. 'link': a "
+            "sensor behind the gear measured it. The numbers alone do not tell."
         )
     return check_choice(given, TORQUE_SIDES, "identify, torque_side")
 
@@ -134,7 +137,7 @@ def _fitting(
     sources = []
     fastest = np.zeros(model.arm.n)
     for log in logs:
-        scale = effort_scale(log.signals.effort, *motor_constants(model.arm, log))
+        scale = effort_scale(log.signals.effort, *motor_constants(model.arm, log, None))
         speeds = log.signals.fastest
         fastest = np.maximum(fastest, speeds)
         sources.append(row_source(log, scale, shift, speeds))

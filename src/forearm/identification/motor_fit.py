@@ -61,7 +61,7 @@ def fit_motors(arm: Arm, logs: list[PreparedLog]) -> MotorFit:
 
 
 def motor_constants(arm: Arm, log: PreparedLog, motors: MotorFit | None) -> tuple[Floats, Floats]:
-    """N Kt and R of the motors (n,) that a log's efforts are to be converted with: as fitted, or the arm's."""
+    """N Kt and R of the motors (n,) that a log's efforts are converted with: as fitted, or the arm's."""
     if log.signals.effort == "tau":
         return np.ones(arm.n), np.ones(arm.n)
     if motors is not None:

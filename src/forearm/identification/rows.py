@@ -106,7 +106,7 @@ def row_source(log: PreparedLog, scale: EffortScale, shift: float, fastest: Floa
     averaged = 1
     if np.isfinite(known.window) and known.window > 0.0:
         averaged = int(np.clip(round(known.window / (AVERAGED * known.period)), 1, MOST_AVERAGED))
-    dead_zone = np.maximum(MOVING * known.qd_error, SLOWEST * fastest)
+    dead_zone = np.fmax(MOVING * known.qd_error, SLOWEST * fastest)  # an error may be unknown
     return RowSource(log, scale, averaged, dead_zone, shift)
 
 

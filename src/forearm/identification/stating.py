@@ -17,6 +17,7 @@ from forearm.identification.least_squares import Solution
 from forearm.identification.parameter_set import ParameterSet
 from forearm.identification.result import Identification, ResidualTest, Stage, UsedLog
 from forearm.spatial import Floats
+from forearm.tables import number
 
 MOST_SHOWN = 20_000  # rows that are kept to be looked at
 NAMES = ("linear", "friction")
@@ -46,9 +47,9 @@ def stated(
         parameters=parameters,
         std=std,
         covariance=solution.covariance[np.ix_(chosen, chosen)],
-        labels=(*model.base.labels, *parameters.names[len(model.base) :]),
+        labels=_labels(model, solution, parameters.names),
         confidence=confidence,
-        unidentifiable=unidentifiable(model, solution, np.asarray(parameters), np.asarray(std)),
+        unidentifiable=unidentifiable(model, solution, parameters, std),
         torque_side=model.torque_side,
         t=course.t,
         log_of=course.log_of,
@@ -62,6 +63,19 @@ def stated(
         tests=tests,
         findings=(*_findings(fits), *notes),
     )
+
+
+def _labels(model: EffortModel, solution: Solution, names: Sequence[str]) -> tuple[str, ...]:
+    """What each parameter is: with what hides behind it, as far as that differs from where it stays."""
+    said = dict(zip(model.base.names, model.base.labels, strict=True))
+    for k, factors in solution.combinations.items():
+        hidden = solution.unknowns.names[k]
+        at = number(float(solution.z[k]), 4)
+        for j in np.flatnonzero(np.abs(factors) > 1e-6 * np.abs(factors).max(initial=0.0)):
+            name = solution.unknowns.names[j]
+            factor = f"{'-' if factors[j] < 0.0 else '+'} {number(abs(float(factors[j])), 6)}"
+            said[name] = f"{said.get(name, name)} {factor} ({hidden} - {at})"
+    return tuple(said.get(name, name) for name in names)
 
 
 def _findings(fits: Sequence[Fitted]) -> list[str]:
@@ -126,8 +140,7 @@ def _arm(
     spread[(E[:, ~finite] != 0.0).any(axis=1)] = np.inf
     arm, notes = arm_of(model, last, final.x[: len(model.names)], spread)
     deviations = deviations_of(arm, last.covariance, last.names)
-    known = set(arm.deviation_names())
-    kept = {name: v for name, v in deviations.items() if np.isfinite(v) and name in known}
+    kept = {name: v for name, v in deviations.items() if np.isfinite(v) and name in arm.named_values}
     return arm.replace(deviations=kept), notes
 
 

@@ -200,9 +200,27 @@ def _prepared(
         qd_error=errors[1],
         qdd_error=errors[2],
         effort_noise=efforts.noise,
+        fastest=_fastest(table, scan, half, is_logged, period),
+        q_low=scan.low[table.at(table.position)],
+        q_high=scan.high[table.at(table.position)],
+        effort_columns=table.names[table.effort],
+        q_columns=table.names[table.position],
         findings=tuple(read.findings),
     )
     return PreparedSignals(signals, plan, reader)
+
+
+def _fastest(table: LogTable, scan: Scan, half: int, is_logged: bool, period: float | None) -> Floats:
+    """The largest speeds (n,), as logged, or over half a window."""
+    if is_logged or period is None:
+        at = table.at("qd")
+        return np.maximum(np.abs(scan.low[at]), np.abs(scan.high[at]))
+    moved = [
+        np.abs(q[half:] - q[:-half]).max(axis=0) / (half * period)
+        for q in (rows[:, table.at(table.position)] for rows in scan.stretches)
+        if len(q) > half
+    ]
+    return np.asarray(np.max(moved, axis=0)) if moved else np.zeros(table.n)
 
 
 def _check_longest(table: LogTable, scan: Scan) -> None:

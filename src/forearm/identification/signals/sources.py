@@ -18,7 +18,7 @@ from forearm.logs.columns import Columns, listed
 from forearm.logs.csvfile import CsvReader
 from forearm.logs.motion import MotionLog, arrays_of_file
 from forearm.logs.motion_columns import MotionColumns, motion_columns
-from forearm.logs.spelling import TIMES, time_column, words_for
+from forearm.logs.spelling import time_column, words_for
 from forearm.logs.stream import PARQUET, STANDARD, TEXT, reading
 from forearm.spatial import Floats
 from forearm.trajectories.recorded import units_of

@@ -16,6 +16,7 @@ from forearm.identification.signals.cutoff import SHORTEST, cutoff_of, half_for
 from forearm.identification.signals.derivative_errors import derivative_errors
 from forearm.identification.signals.first_read import FirstRead, first_read
 from forearm.identification.signals.reader import LogReader
+from forearm.identification.signals.scan import Scan
 from forearm.identification.signals.sources import LogRequest, open_log
 from forearm.identification.signals.table import LogTable
 from forearm.identification.signals.tally import Tally

@@ -291,21 +291,10 @@ def _robust(fitting: Fitting, solution: Solution, coefficients: Floats, is_full:
         unknowns = unknowns_of(model, fitting.asked, x, is_full)
         before = solution
         solution = solve(unknowns, data, weights.sigma(), weighted=True)
-        solution = replace(solution, covariance=_given_noise(solution), sigma=sigma)
+        solution = replace(solution, sigma=sigma)
         if _is_still(solution, before.x, solution.x):
             break
     return solution
-
-
-def _given_noise(solution: Solution) -> Floats:
-    """The covariance of a fit whose rows have the noise that they were weighed with."""
-    kept = list(solution.kept)
-    made = np.array(solution.covariance)
-    A = solution.R[:, kept]
-    sizes = np.linalg.norm(A, axis=0)
-    inverse = np.linalg.pinv(A / sizes) / sizes[:, None]
-    made[np.ix_(kept, kept)] = inverse @ inverse.T
-    return made
 
 
 def _spread(fitting: Fitting, solution: Solution, coefficients: Floats) -> Floats:
@@ -321,7 +310,7 @@ def _spread(fitting: Fitting, solution: Solution, coefficients: Floats) -> Float
 
 
 def with_first_speeds(fitting: Fitting, x: Floats) -> Floats:
-    """The unknowns with the beginnings of Stribeck's speeds that leave least, of some shares of the largest."""
+    """The unknowns with those first guesses of Stribeck's speeds that leave least."""
     model, asked = fitting.model, fitting.asked
     tried = []
     for share in SPEEDS:

@@ -78,7 +78,9 @@ def expected(found: Identification, true: Arm, motion: FourierMotion, extra: dic
     q, qd, qdd = motion.at(np.linspace(0.0, motion.duration, 211))
     shown = [x for x in (*values, *names) if _is_linear(x)]
     linear = list(dict.fromkeys(shown))
-    A = dense_columns(true, {"q": q, "qd": qd, "qdd": qdd}, linear, found.torque_side).reshape(-1, len(linear))
+    A = dense_columns(true, {"q": q, "qd": qd, "qdd": qdd}, linear, found.torque_side).reshape(
+        -1, len(linear)
+    )
     place = {name: k for k, name in enumerate(names)}
     kept = [x for x in linear if x in place and told[place[x]]]
     others = [x for x in linear if x not in kept and (x in place or x.endswith("rotor_inertia"))]
@@ -139,7 +141,12 @@ def circumstances() -> dict[str, Circumstance]:
     def case(name: str, true: Arm = arm, options: dict[str, Any] | None = None, **log: Any) -> Circumstance:
         given = {"rate": 250.0, "effort_noise": NOISE, "is_share": True, **log}
         return Circumstance(
-            name, true, nominal, motion, lambda seed: measured(true, motion, seed=seed, **given), options or {}
+            name,
+            true,
+            nominal,
+            motion,
+            lambda seed: measured(true, motion, seed=seed, **given),
+            options or {},
         )
 
     sticking = Circumstance(
@@ -154,7 +161,12 @@ def circumstances() -> dict[str, Circumstance]:
     made = [
         case("effort noise"),
         case("unequal joint noise", effort_noise=unequal, is_share=False),
-        case("ordinary, unequal joint noise", effort_noise=unequal, is_share=False, options={"weighting": "ordinary"}),
+        case(
+            "ordinary, unequal joint noise",
+            effort_noise=unequal,
+            is_share=False,
+            options={"weighting": "ordinary"},
+        ),
         case("q noise 1e-5 rad", q_noise=1e-5),
         case("q noise 1e-4 rad", q_noise=1e-4),
         case("q steps of 1e-4 rad", q_step=1e-4),

@@ -1,0 +1,354 @@
+"""The estimation, stage by stage: passes over the logs, each condensed and solved, until nothing moves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from forearm.identification.condensed import Triangles, condense, whitened
+from forearm.identification.drive_law import STRIBECK_SPEED
+from forearm.identification.effort_model import EffortModel
+from forearm.identification.least_squares import Solution, solve
+from forearm.identification.noise_model import Autocovariances
+from forearm.identification.questions import Asked, unknowns_of
+from forearm.identification.rows import Extras, Rows, RowSource
+from forearm.progress import Progress
+from forearm.spatial import Floats
+
+FOLDS = 5  # parts of a single log that are left out in turn
+MOST_KEPT = 100_000_000  # bytes of rows: more are made anew in every pass
+PASSES = 12  # of a stage
+SHIFT_MOVES = 0.02  # of its deviation: a shift that moves less has settled
+STILL = 1e-3  # of their deviations: unknowns that move less have settled
+HUBER = 1.345  # deviations beyond which a row counts less
+ROBUST_ROUNDS = 6
+LARGEST_STEP = 2.0  # a factor: Stribeck's speed moves no farther in one pass
+SPEEDS = (0.02, 0.06, 0.2)  # of a joint's largest speed: where its search begins
+
+
+@dataclass(eq=False)
+class Fitting:
+    """Logs, a model, and how the fit weighs rows.
+
+    Attributes:
+        model: of efforts.
+        sources: the logs' rows.
+        asked: what is asked for.
+        weighting: "joint", "ordinary" or "robust".
+        fastest: largest speeds of the joints (n,).
+        progress: is told of every pass.
+    """
+
+    model: EffortModel
+    sources: list[RowSource]
+    asked: Asked
+    weighting: str
+    fastest: Floats
+    progress: Progress | None = None
+    passes: int = 0
+    _kept: dict[int, list[Rows]] = field(default_factory=dict)
+
+    @property
+    def folds(self) -> int:
+        """Parts of each log."""
+        return FOLDS if len(self.sources) == 1 else 1
+
+    def rows(self, log: int, x: Floats) -> Iterable[Rows]:
+        """The rows of a log at x, kept where they are few and the same at every x."""
+        if log in self._kept:
+            return self._kept[log]
+        self.passes += 1
+        if self.progress is not None:
+            name = self.sources[log].log.signals.name
+            self.progress(self.passes, self.passes + 1, f"pass {self.passes}, {name}")
+        source = self.sources[log]
+        made = source.rows(self.model, x)
+        width = self.model.arm.n * (self.model.width + 5) * 8
+        size = source.log.signals.used // source.averaged * width
+        if not self.model.is_linear or size > MOST_KEPT // len(self.sources):
+            return made
+        self._kept[log] = list(made)
+        return self._kept[log]
+
+    def condensed(
+        self, x: Floats, coefficients: Floats | None = None, weights: Weights | None = None
+    ) -> list[list[Triangles]]:
+        """All logs, condensed at x; whitened and weighed where that is asked for."""
+        made = []
+        for log in range(len(self.sources)):
+            rows = self.rows(log, x)
+            if coefficients is not None:
+                rows = whitened(rows, coefficients)
+            if weights is not None:
+                rows = weights.applied(log, rows)
+            made.append(self._condensed(log, rows, 0))
+        return made
+
+    def with_extras(
+        self, x: Floats, coefficients: Floats | None, extras: Extras, count: int
+    ) -> list[list[Triangles]]:
+        """All logs, condensed with further columns."""
+        made = []
+        for log, source in enumerate(self.sources):
+            rows: Iterable[Rows] = source.rows(self.model, x, extras=extras)
+            if coefficients is not None:
+                rows = whitened(rows, coefficients)
+            made.append(self._condensed(log, rows, count))
+        return made
+
+    def _condensed(self, log: int, rows: Iterable[Rows], further: int) -> list[Triangles]:
+        source = self.sources[log]
+        total = source.log.signals.used // source.averaged
+        return condense(rows, self.model.arm.n, self.model.width + 1 + further, self.folds, total)
+
+    def shift(self, solution: Solution) -> bool:
+        """Move efforts by the shifts that a fit found; whether any moved."""
+        moved = False
+        for log, source in enumerate(self.sources):
+            place = solution.unknowns.shift_place(log)
+            if place is None:
+                continue
+            step = float(solution.x[place])
+            spread = math.sqrt(float(_variance(solution, place)))
+            if abs(step) > max(SHIFT_MOVES * spread, 1e-4 * source.log.signals.period):
+                most = MOST_SHIFT * source.log.signals.period
+                self.sources[log] = replace(source, shift=float(np.clip(source.shift - step, -most, most)))
+                self._kept.pop(log, None)
+                moved = True
+        return moved
+
+
+MOST_SHIFT = 50.0  # periods: efforts that come later belong to another motion
+
+
+def _variance(solution: Solution, place: int) -> float:
+    E = solution.unknowns.E[place]
+    finite = np.isfinite(np.diag(solution.covariance))
+    C = np.where(np.outer(finite, finite), solution.covariance, 0.0)
+    return float(E @ C @ E)
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A stage that came to its end.
+
+    Attributes:
+        solution: on whitened rows where the weighting asks for it.
+        x: unknowns of the model, loads, shifts and gains.
+        raw: rows condensed as they are.
+        coefficients: of the noise of rows (n, k).
+        settled: whether the last pass moved nothing.
+    """
+
+    solution: Solution
+    x: Floats
+    raw: list[list[Triangles]]
+    coefficients: Floats
+    settled: bool
+
+
+def fit_stage(fitting: Fitting, x: Floats, is_full: bool) -> Fitted:
+    """One stage from the unknowns x (of the model) on: as many passes as it takes."""
+    model, weighted = fitting.model, fitting.weighting != "ordinary"
+    raw, solution, settled = _passes(fitting, x, is_full, None)
+    x = solution.x[: len(model.names)]
+    coefficients = np.zeros((model.arm.n, 0))
+    if weighted:
+        coefficients = _coefficients(fitting, solution)
+        if coefficients.shape[1]:
+            _, solution, settled = _passes(fitting, x, is_full, coefficients)
+            x = solution.x[: len(model.names)]
+            if not model.is_linear:
+                raw = fitting.condensed(x)
+    if fitting.weighting == "robust":
+        solution = _robust(fitting, solution, coefficients, is_full)
+    return Fitted(solution, solution.x, raw, coefficients, settled)
+
+
+def _passes(
+    fitting: Fitting, x: Floats, is_full: bool, coefficients: Floats | None
+) -> tuple[list[list[Triangles]], Solution, bool]:
+    """Gauss and Newton's steps: rows at x, solved, until x and the shifts stay."""
+    model, weighted = fitting.model, fitting.weighting != "ordinary"
+    changes = not model.is_linear
+    for _ in range(PASSES):
+        data = fitting.condensed(x, coefficients)
+        unknowns = unknowns_of(model, fitting.asked, x, is_full)
+        solution = solve(unknowns, data, weighted=weighted)
+        found = (
+            _bounded(model, x, solution.x[: len(model.names)]) if changes else solution.x[: len(model.names)]
+        )
+        moved = fitting.shift(solution)
+        still = not changes or _is_still(solution, x, found)
+        x = found
+        if still and not moved:
+            return data, solution, True
+    return data, solution, False
+
+
+def _is_still(solution: Solution, before: Floats, after: Floats) -> bool:
+    E = solution.unknowns.E[: len(after)]
+    finite = np.isfinite(np.diag(solution.covariance))
+    C = np.where(np.outer(finite, finite), solution.covariance, 0.0)
+    spread = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", E, C, E), 0.0))
+    return bool((np.abs(after - before) <= STILL * spread + 1e-9 * np.abs(after)).all())
+
+
+def _bounded(model: EffortModel, before: Floats, after: Floats) -> Floats:
+    """Steps of figures that efforts are not linear in, kept within a factor."""
+    made = after.copy()
+    for k in model.nonlinear:
+        figure = model.figures[k - len(model.base)][1]
+        if figure == STRIBECK_SPEED:
+            made[k] = np.clip(after[k], before[k] / LARGEST_STEP, before[k] * LARGEST_STEP)
+        else:
+            made[k] = np.clip(after[k], before[k] - 1.0, before[k] + 1.0)
+    return made
+
+
+def residuals(model: EffortModel, rows: Rows, solution: Solution, log: int) -> Floats:
+    """What a solution leaves of rows (T, n)."""
+    unknowns, x = solution.unknowns, solution.x
+    made = model.times(rows.columns, unknowns.of_log(log, x))
+    if unknowns.asks_gains:
+        made = made * x[-model.arm.n :]
+    place = unknowns.shift_place(log)
+    if place is not None:
+        made = made + x[place] * rows.columns[:, :, model.width]
+    return np.asarray(rows.y - made)
+
+
+def _coefficients(fitting: Fitting, solution: Solution) -> Floats:
+    """How the noise of neighbouring rows hangs together."""
+    sums = Autocovariances(fitting.model.arm.n)
+    x = solution.x[: len(fitting.model.names)]
+    for log in range(len(fitting.sources)):
+        for k, rows in enumerate(fitting.rows(log, x)):
+            left = residuals(fitting.model, rows, solution, log)
+            sums.add(left, rows.usable, rows.starts or k == 0)
+    return sums.autoregression()
+
+
+@dataclass(eq=False)
+class Weights:
+    """Rows weighed by what a solution leaves of them: those far off count less. Huber's."""
+
+    model: EffortModel
+    solution: Solution
+    sums: Floats  # (4, n): rows, weights, psi^2, rows within
+
+    def applied(self, log: int, rows: Iterable[Rows]) -> Iterator[Rows]:
+        """The rows times the roots of their weights."""
+        for block in rows:
+            left = np.abs(residuals(self.model, block, self.solution, log)) / self.solution.sigma
+            w = np.minimum(1.0, HUBER / np.maximum(left, 1e-300))
+            parts = (np.ones_like(w), w, (w * left) ** 2, (left <= HUBER) * 1.0)
+            self.sums += np.array([np.where(block.usable, part, 0.0).sum(axis=0) for part in parts])
+            root = np.sqrt(w)
+            yield replace(block, columns=block.columns * root[:, :, None], y=block.y * root)
+
+    def sigma(self) -> Floats:
+        """The deviation that weighed rows are to be taken with, so that covariances are those of Huber's
+        estimate.
+        """
+        count, weights, psi, within = np.maximum(self.sums, 1e-300)
+        return np.asarray(self.solution.sigma * np.sqrt(psi / count * (weights / count)) / (within / count))
+
+
+def _robust(fitting: Fitting, solution: Solution, coefficients: Floats, is_full: bool) -> Solution:
+    model = fitting.model
+    sigma = solution.sigma
+    for _ in range(ROBUST_ROUNDS):
+        sigma = _spread(fitting, solution, coefficients)
+        weights = Weights(model, replace(solution, sigma=sigma), np.zeros((4, model.arm.n)))
+        x = solution.x[: len(model.names)]
+        data = fitting.condensed(x, coefficients, weights)
+        unknowns = unknowns_of(model, fitting.asked, x, is_full)
+        before = solution
+        solution = solve(unknowns, data, weights.sigma(), weighted=True)
+        solution = replace(solution, covariance=_given_noise(solution), sigma=sigma)
+        if _is_still(solution, before.x, solution.x):
+            break
+    return solution
+
+
+def _given_noise(solution: Solution) -> Floats:
+    """The covariance of a fit whose rows have the noise that they were weighed with."""
+    kept = list(solution.kept)
+    made = np.array(solution.covariance)
+    A = solution.R[:, kept]
+    sizes = np.linalg.norm(A, axis=0)
+    inverse = np.linalg.pinv(A / sizes) / sizes[:, None]
+    made[np.ix_(kept, kept)] = inverse @ inverse.T
+    return made
+
+
+def _spread(fitting: Fitting, solution: Solution, coefficients: Floats) -> Floats:
+    """The noise of rows by the median of what is left, which rows far off do not move (n,)."""
+    model, x = fitting.model, solution.x[: len(fitting.model.names)]
+    left: list[Floats] = []
+    for log in range(len(fitting.sources)):
+        for rows in whitened(fitting.rows(log, x), coefficients):
+            made = residuals(model, rows, solution, log)
+            every = 1 + len(made) // 2000
+            left.append(np.where(rows.usable, np.abs(made), np.nan)[::every])
+    return np.asarray(np.nanmedian(np.concatenate(left), axis=0) / 0.6745)
+
+
+def first_speeds(fitting: Fitting, x: Floats) -> list[Floats]:
+    """Unknowns with other beginnings of Stribeck's speeds."""
+    model, made = fitting.model, []
+    for share in SPEEDS:
+        tried = x.copy()
+        for i, law in enumerate(model.laws):
+            place = model.place(i, STRIBECK_SPEED)
+            if place is not None:
+                across = model.ratios[i] if law.side == "motor" else 1.0
+                tried[place] = max(share * fitting.fastest[i], 1e-6) * across
+        made.append(tried)
+    return made
+
+
+def left_out(fitted: Fitted, weighted: bool) -> tuple[Floats, Floats]:
+    """What is left of the data (L, n) as they are, and of parts that a fit to the others predicts: rms."""
+    solution = fitted.solution
+    unknowns, logs = solution.unknowns, len(fitted.raw)
+    n = len(unknowns.model.laws)
+    squares, ahead, counts = np.zeros((logs, n)), np.zeros((logs, n)), np.zeros((logs, n))
+    for log, parts in enumerate(fitted.raw):
+        for k, part in enumerate(parts):
+            others: list[Sequence[Triangles]] = [
+                [t for j, t in enumerate(some) if (other, j) != (log, k)]
+                for other, some in enumerate(fitted.raw)
+            ]
+            has_others = any(others)
+            x = solution.x.copy()
+            if has_others:
+                found = solve(unknowns, others, solution.sigma, weighted=weighted).x
+                size = len(unknowns.model.names)
+                x[:size] = found[:size]
+            for i, R in enumerate(part.R):
+                squares[log, i] += _square(unknowns, log, i, R, solution.x)
+                ahead[log, i] += _square(unknowns, log, i, R, x) if has_others else math.nan
+            counts[log] += part.counts
+    counts = np.maximum(counts, 1.0)
+    return np.sqrt(squares / counts), np.sqrt(ahead / counts)
+
+
+def _square(unknowns: object, log: int, joint: int, R: Floats, x: Floats) -> float:
+    from forearm.identification.least_squares import Unknowns
+
+    assert isinstance(unknowns, Unknowns)
+    model = unknowns.model
+    p, place = len(model.base), model.places[joint]
+    own = unknowns.of_log(log, x)
+    made = R[:, :p] @ own[:p] + R[:, p : p + place.stop - place.start] @ own[place]
+    if unknowns.asks_gains:
+        made = made * x[-model.arm.n + joint]
+    shift = unknowns.shift_place(log)
+    if shift is not None:
+        made = made + R[:, model.width] * x[shift]
+    return float(np.sum((made - R[:, -1]) ** 2))

@@ -81,7 +81,7 @@ def small_true(n: int = 2, seed: int = 7, *, prismatic: bool = False, side: str 
         )
         drives[joint.name] = {"motor": motor, "friction": friction}
     limited = [
-        replace(j, max_speed=2.5 if j.kind == "revolute" else 0.8, max_effort=400.0)
+        replace(j, max_speed=2.5 if j.kind == "revolute" else 0.8, max_effort=60.0)
         if j.kind != "fixed"
         else j
         for j in arm.with_drives(drives).tree

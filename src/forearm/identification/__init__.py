@@ -6,14 +6,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from forearm.identification.identify import identify
     from forearm.identification.logs_against_model import LogComparison, compare_log
     from forearm.identification.payload.estimate import PayloadEstimate, estimate_payload
     from forearm.identification.payload.fit import Noise
     from forearm.identification.payload.from_log import payload_from_log
     from forearm.identification.payload.test_forces import canonical_tests
+    from forearm.identification.prior import Prior
+    from forearm.identification.result import Identification, ResidualTest, Stage, UsedLog
 
 # Imported when first used: machine code need not be loaded for a name.
 _LATER = {
+    "identify": ("identify",),
+    "prior": ("Prior",),
+    "result": ("Identification", "ResidualTest", "Stage", "UsedLog"),
     "logs_against_model": ("LogComparison", "compare_log"),
     "payload.estimate": ("PayloadEstimate", "estimate_payload"),
     "payload.fit": ("Noise",),
@@ -23,12 +29,18 @@ _LATER = {
 _WHERE = {name: module for module, names in _LATER.items() for name in names}
 
 __all__ = [
+    "Identification",
     "LogComparison",
     "Noise",
     "PayloadEstimate",
+    "Prior",
+    "ResidualTest",
+    "Stage",
+    "UsedLog",
     "canonical_tests",
     "compare_log",
     "estimate_payload",
+    "identify",
     "payload_from_log",
 ]
 

@@ -187,7 +187,7 @@ def nearest_point(
             told(count, gap)
         end = END * (0.5 * float((y - d) @ (y - d)) + scale) / cone.degree
         near = mu <= 2.0 * end
-        if near and _spread(at, mu) <= CENTRED or centring >= CENTRING:
+        if (near and _spread(at, mu) <= CENTRED) or centring >= CENTRING:
             break
         centring += near
         change, step = _step(at, left, end if near else None, mu)

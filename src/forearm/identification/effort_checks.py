@@ -197,7 +197,7 @@ class _Look:
 
     def _hypotheses(self) -> Iterator[Hypothesis]:
         """One column first, then two; those of one motion of the joints one after the other."""
-        q, effort = (self._names(x) for x in ("q", self.log.signals.effort))
+        q, effort = self.log.signals.q_columns, self.log.signals.effort_columns
         turned = [_at(self.n, i, -1.0, 1.0) for i in range(self.n)]
         for i in range(self.n):
             text = f"column {effort[i]!r} has the wrong sign: turn it round."
@@ -273,16 +273,12 @@ class _Look:
             if inertia * float(np.std(s.qdd[:, i])) < -SHOWS * self.size[i] and friction <= 0.0:
                 wrong.append(i)
         if wrong:
-            names = self._names(self.log.signals.effort)
+            known, joints = self.log.signals, ", ".join(self._joint(i) for i in wrong)
             raise InputError(
-                f"{self.log.signals.name}: {_columns([names[i] for i in wrong])} the wrong sign, or the "
-                f"positions of {', '.join(self._joint(i) for i in wrong)} have: inertia and friction would be "
-                "negative. Turn one of them round."
+                f"{known.name}: {_columns([known.effort_columns[i] for i in wrong])} the wrong sign, or the "
+                f"positions have ({_listed([known.q_columns[i] for i in wrong])}): inertia and friction of "
+                f"{joints} would be negative. Turn one of them round."
             )
-
-    def _names(self, quantity: str) -> Sequence[str]:
-        found = getattr(self.log.signals, "columns", {}).get(quantity)
-        return tuple(found) if found else tuple(f"{quantity}{k + 1}" for k in range(self.n))
 
     def _joint(self, i: int) -> str:
         return self.model.arm.joints[i].name
@@ -293,5 +289,8 @@ def _at(n: int, i: int, value: float, others: float) -> tuple[float, ...]:
 
 
 def _columns(names: Sequence[str]) -> str:
-    listed = ", ".join(repr(name) for name in names)
-    return f"column {listed} has" if len(names) == 1 else f"columns {listed} have"
+    return f"column {_listed(names)} has" if len(names) == 1 else f"columns {_listed(names)} have"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in names)

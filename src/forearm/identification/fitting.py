@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,7 +11,8 @@ import numpy as np
 from forearm.identification.condensed import Triangles, condense, whitened
 from forearm.identification.drive_law import STRIBECK_SPEED
 from forearm.identification.effort_model import EffortModel
-from forearm.identification.least_squares import Solution, solve
+from forearm.identification.least_squares import Solution, Unknowns, solve
+from forearm.identification.motor_fit import MotorFit
 from forearm.identification.noise_model import Autocovariances
 from forearm.identification.questions import Asked, unknowns_of
 from forearm.identification.rows import Extras, Rows, RowSource
@@ -21,8 +22,9 @@ from forearm.spatial import Floats
 FOLDS = 5  # parts of a single log that are left out in turn
 MOST_KEPT = 100_000_000  # bytes of rows: more are made anew in every pass
 PASSES = 12  # of a stage
-SHIFT_MOVES = 0.02  # of its deviation: a shift that moves less has settled
-STILL = 1e-3  # of their deviations: unknowns that move less have settled
+SHIFT_MOVES = 0.05  # of its deviation: a shift that moves less has settled
+MOST_SHIFT = 50.0  # periods: efforts that come later belong to another motion
+STILL = 0.01  # of their deviations: unknowns that move less have settled
 HUBER = 1.345  # deviations beyond which a row counts less
 ROBUST_ROUNDS = 6
 LARGEST_STEP = 2.0  # a factor: Stribeck's speed moves no farther in one pass
@@ -39,6 +41,7 @@ class Fitting:
         asked: what is asked for.
         weighting: "joint", "ordinary" or "robust".
         fastest: largest speeds of the joints (n,).
+        motors: as logs of voltage and current show them.
         progress: is told of every pass.
     """
 
@@ -47,6 +50,7 @@ class Fitting:
     asked: Asked
     weighting: str
     fastest: Floats
+    motors: MotorFit | None = None
     progress: Progress | None = None
     passes: int = 0
     _kept: dict[int, list[Rows]] = field(default_factory=dict)
@@ -119,9 +123,6 @@ class Fitting:
                 self._kept.pop(log, None)
                 moved = True
         return moved
-
-
-MOST_SHIFT = 50.0  # periods: efforts that come later belong to another motion
 
 
 def _variance(solution: Solution, place: int) -> float:
@@ -312,36 +313,33 @@ def first_speeds(fitting: Fitting, x: Floats) -> list[Floats]:
     return made
 
 
-def left_out(fitted: Fitted, weighted: bool) -> tuple[Floats, Floats]:
-    """What is left of the data (L, n) as they are, and of parts that a fit to the others predicts: rms."""
+def left_out(fitted: Fitted, weighted: bool) -> Floats:
+    """The rms (L, n) of parts of the data that a fit to the others predicts; NaN if there are no others."""
     solution = fitted.solution
     unknowns, logs = solution.unknowns, len(fitted.raw)
-    n = len(unknowns.model.laws)
-    squares, ahead, counts = np.zeros((logs, n)), np.zeros((logs, n)), np.zeros((logs, n))
+    size, n = len(unknowns.model.names), len(unknowns.model.laws)
+    squares, counts = np.zeros((logs, n)), np.zeros((logs, n))
     for log, parts in enumerate(fitted.raw):
         for k, part in enumerate(parts):
-            others: list[Sequence[Triangles]] = [
-                [t for j, t in enumerate(some) if (other, j) != (log, k)]
-                for other, some in enumerate(fitted.raw)
-            ]
-            has_others = any(others)
+            others = _without(fitted.raw, log, k)
             x = solution.x.copy()
-            if has_others:
-                found = solve(unknowns, others, solution.sigma, weighted=weighted).x
-                size = len(unknowns.model.names)
-                x[:size] = found[:size]
-            for i, R in enumerate(part.R):
-                squares[log, i] += _square(unknowns, log, i, R, solution.x)
-                ahead[log, i] += _square(unknowns, log, i, R, x) if has_others else math.nan
+            if not any(others):
+                x[:] = np.nan
+            else:
+                x[:size] = solve(unknowns, others, solution.sigma, weighted=weighted).x[:size]
+            squares[log] += [_square(unknowns, log, i, R, x) for i, R in enumerate(part.R)]
             counts[log] += part.counts
-    counts = np.maximum(counts, 1.0)
-    return np.sqrt(squares / counts), np.sqrt(ahead / counts)
+    return np.asarray(np.sqrt(squares / np.maximum(counts, 1.0)))
 
 
-def _square(unknowns: object, log: int, joint: int, R: Floats, x: Floats) -> float:
-    from forearm.identification.least_squares import Unknowns
+def _without(data: list[list[Triangles]], log: int, fold: int) -> list[list[Triangles]]:
+    return [
+        [part for j, part in enumerate(parts) if (other, j) != (log, fold)]
+        for other, parts in enumerate(data)
+    ]
 
-    assert isinstance(unknowns, Unknowns)
+
+def _square(unknowns: Unknowns, log: int, joint: int, R: Floats, x: Floats) -> float:
     model = unknowns.model
     p, place = len(model.base), model.places[joint]
     own = unknowns.of_log(log, x)

@@ -9,6 +9,7 @@ import numpy as np
 from forearm.identification.drive_law import OFFSET, ROTOR
 from forearm.identification.effort_model import EffortModel
 from forearm.identification.least_squares import Solution
+from forearm.identification.parameter_set import ParameterSet
 from forearm.reduction.base import BaseParameters
 from forearm.tables import number
 
@@ -18,15 +19,10 @@ POOR = 0.3  # of a value: a deviation beyond it makes a value poor
 
 
 def unidentifiable(
-    model: EffortModel, solution: Solution, values: Sequence[float], std: Sequence[float]
+    model: EffortModel, solution: Solution, values: ParameterSet, std: ParameterSet
 ) -> tuple[str, ...]:
     """Sentences on what no log could tell, what these logs cannot, and what they tell poorly."""
-    return (
-        *_of_no_log(model.base),
-        *_of_side(model),
-        *_of_these(solution),
-        *_poor(solution.unknowns.names, values, std),
-    )
+    return (*_of_no_log(model.base), *_of_side(model), *_of_these(solution), *_poor(values, std))
 
 
 def _of_no_log(base: BaseParameters) -> list[str]:
@@ -71,7 +67,10 @@ def _of_side(model: EffortModel) -> list[str]:
 def _of_these(solution: Solution) -> list[str]:
     """Unknowns that follow from others in these data."""
     names, made = solution.unknowns.names, []
+    shifts = tuple(name for name in names if name.startswith("log") and name.endswith(".shift"))
     for k, factors in solution.combinations.items():
+        if names[k] in shifts:
+            continue
         at = number(float(solution.z[k]), 4)
         size = float(np.abs(factors).max(initial=0.0))
         if size == 0.0:
@@ -88,11 +87,11 @@ def _of_these(solution: Solution) -> list[str]:
     return made
 
 
-def _poor(names: Sequence[str], values: Sequence[float], std: Sequence[float]) -> list[str]:
+def _poor(values: ParameterSet, std: ParameterSet) -> list[str]:
     """Parameters that the data show poorly, by what they belong to."""
     found: dict[str, list[str]] = {}
-    for name, value, spread in zip(names, values, std, strict=True):
-        if np.isfinite(spread) and spread > POOR * abs(value):
+    for name, value in values.items():
+        if np.isfinite(std[name]) and std[name] > POOR * abs(value):
             owner, _, rest = name.partition(".")
             found.setdefault(owner, []).append(rest)
     return [

@@ -2,40 +2,34 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any, Literal, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm, check_arm
-from forearm.errors import InputError, shorten
-from forearm.identification.consistent import Consistent, consistent
-from forearm.identification.deviations import deviations_of
-from forearm.identification.drive_law import COULOMB, LOSS, OFFSET, STATIC, STRIBECK_SPEED
-from forearm.identification.effort_model import EffortModel, EffortScale, effort_model, effort_scale
-from forearm.identification.fitting import Fitted, Fitting, first_speeds, fit_stage, left_out, residuals
-from forearm.identification.hidden import unidentifiable
-from forearm.identification.least_squares import Solution
-from forearm.identification.new_arm import arm_with
-from forearm.identification.parameter_set import ParameterSet
-from forearm.identification.prior import Prior, cad_prior
+from forearm.errors import InputError
+from forearm.identification.consistent_stage import consistent_fit
+from forearm.identification.drive_law import STRIBECK_SPEED
+from forearm.identification.effort_checks import check_efforts
+from forearm.identification.effort_model import EffortModel, FrictionKind, effort_model, effort_scale
+from forearm.identification.fitting import Fitted, Fitting, first_speeds, fit_stage
+from forearm.identification.motor_fit import fit_motors, motor_constants
+from forearm.identification.prior import Prior
 from forearm.identification.questions import Asked, loads_of
 from forearm.identification.residual_tests import COUNT, StructureColumns, residual_tests
-from forearm.identification.result import Identification, ResidualTest, Stage, UsedLog
+from forearm.identification.result import Identification, ResidualTest
 from forearm.identification.rows import row_source
 from forearm.identification.samples import PreparedLog
-from forearm.identification.signals import prepare_log
+from forearm.identification.signals.prepare import prepare_log
+from forearm.identification.stating import stated
 from forearm.progress import Progress
-from forearm.spatial import Floats
 from forearm.values import check_choice, check_number
 
 TORQUE_SIDES = ("motor", "link")
 WEIGHTINGS = ("joint", "ordinary", "robust")
 FRICTIONS = ("auto", "none", "viscous", "coulomb", "stribeck")
-MOST_SHOWN = 20_000  # rows that are kept to be looked at
 
 
 def identify(
@@ -55,6 +49,7 @@ def identify(
     total_mass: float | tuple[float, float] | None = None,
     prior: float | Prior = 0.3,
     confidence: float = 0.95,
+    check: bool = True,
     columns: Mapping[str, str] | None = None,
     units: str | Sequence[str] = (),
     period: float | None = None,
@@ -67,12 +62,12 @@ def identify(
 
     Args:
         arm: the arm as it is known.
-        log: a file (.csv, .parquet, .npz, .json), arrays by name, t (T,), q (T, n) and tau, current or voltage
-            (T, n), qd and qdd where they were measured, what a simulation left; or a list of such.
+        log: a file (.csv, .parquet, .npz, .json), arrays by name, t (T,), q (T, n) and tau, current or
+            voltage (T, n), qd and qdd where they were measured, what a simulation left; or a list of such.
         torque_side: "motor": tau is motor torque times gear ratio, with rotor, gear and all friction in it;
             "link": a sensor behind the gear. It is asked for, never guessed.
-        friction: "none", "viscous", "coulomb" (with viscous), "stribeck" (with both), for every joint; "auto":
-            "coulomb", and for each joint what the arm file has.
+        friction: "none", "viscous", "coulomb" (with viscous), "stribeck" (with both), for every joint;
+            "auto": "coulomb", and for each joint what the arm file has.
         load: whether gears of every joint lose in proportion to their load.
         offsets: whether torques have offsets; Coulomb's friction is then the same in both directions.
         gains: whether measured efforts are off by a factor for each joint. A known payload in one of the
@@ -87,6 +82,7 @@ def identify(
         prior: how far inertial parameters of the arm file may be off, as a share, where data say nothing; or
             a `Prior`.
         confidence: of intervals.
+        check: whether efforts in the columns of other joints, or with the wrong sign, are refused.
         columns, units, period: as in `read_motion`.
         progress: is told how far it is.
     """
@@ -99,12 +95,78 @@ def identify(
         prepare_log(
             arm, one, columns=columns, units=units, period=period, cutoff=cutoff, derivatives=derivatives
         )
-        for one in _listed(log)
+        for one in _several(log)
     ]
-    fitting = _fitting(arm, logs, side, friction, load, shift, weighting, progress)
-    fitting.asked = replace(fitting.asked, offsets=offsets, gains=gains, loads=loads_of(payload, len(logs)))
+    kind = None if friction == "auto" else cast(FrictionKind, friction)
+    model = effort_model(arm, side, kind, has_load=load)
+    asked = Asked(offsets, gains, (shift is None,) * len(logs), loads_of(payload, len(logs)))
+    fitting = _fitting(model, logs, asked, shift or 0.0, weighting, progress)
+    if check:
+        check_efforts(fitting)
     fits = _fits(fitting)
-    name, fitted = fits[-1]
-    tests = _tests(fitting, fitted)
-    found = _consistent(arm, fitting.model, fitted.solution, prior, total_mass)
-    return _stated(arm, fitting, fits, tests, found, confidence)
+    tests = _tests(fitting, fits[-1])
+    last = consistent_fit(arm, fits[-1].solution, prior, total_mass)
+    return stated(fitting, fits, tests, last, confidence)
+
+
+def _side(given: object) -> str:
+    if given is None:
+        raise InputError(
+            "identify, torque_side: expected 'motor' or 'link'. 'motor': tau is motor torque times gear "
+            "ratio, or comes from currents or voltages; rotors, gears and all friction are in it. 'link': a "
+            "sensor behind the gear measured it. The numbers alone do not tell."
+        )
+    return check_choice(given, TORQUE_SIDES, "identify, torque_side")
+
+
+def _several(log: Any) -> list[Any]:
+    logs = list(log) if isinstance(log, list | tuple) else [log]
+    if not logs:
+        raise InputError("identify, log: expected at least one log, got none.")
+    return logs
+
+
+def _fitting(
+    model: EffortModel,
+    logs: Sequence[PreparedLog],
+    asked: Asked,
+    shift: float,
+    weighting: str,
+    progress: Progress | None,
+) -> Fitting:
+    """The logs as rows: with the motors' constants, where efforts are currents or voltages."""
+    sources = []
+    fastest = np.zeros(model.arm.n)
+    both = [log for log in logs if log.signals.has_current]
+    motors = fit_motors(model.arm, both) if both else None
+    for log in logs:
+        scale = effort_scale(log.signals.effort, *motor_constants(model.arm, log, motors))
+        if motors is not None and log.signals.has_current:
+            scale = replace(scale, of_current=motors.K)
+        speeds = log.signals.fastest
+        fastest = np.maximum(fastest, speeds)
+        sources.append(row_source(log, scale, shift, speeds))
+    return Fitting(model, sources, asked, weighting, fastest, motors, progress)
+
+
+def _fits(fitting: Fitting) -> list[Fitted]:
+    """The linear stage, and where efforts are not linear in all unknowns, the next from there on."""
+    model = fitting.model
+    first = fit_stage(fitting, model.values(), is_full=False)
+    if model.is_linear:
+        return [first]
+    start = first.x[: len(model.names)]
+    if not any(model.place(i, STRIBECK_SPEED) is not None for i in range(model.arm.n)):
+        return [first, fit_stage(fitting, start, is_full=True)]
+    tried = [fit_stage(fitting, x, is_full=True) for x in first_speeds(fitting, start)]
+    return [first, min(tried, key=lambda f: float(np.sum(f.solution.squares)))]
+
+
+def _tests(fitting: Fitting, fitted: Fitted) -> tuple[ResidualTest, ...]:
+    known = [source.log.signals for source in fitting.sources]
+    middle = np.mean([0.5 * (log.q_low + log.q_high) for log in known], axis=0)
+    extras = StructureColumns(fitting.fastest, middle)
+    x = fitted.x[: len(fitting.model.names)]
+    coefficients = fitted.coefficients if fitted.coefficients.shape[1] else None
+    data = fitting.with_extras(x, coefficients, extras, COUNT)
+    return residual_tests(fitting.model.arm, fitting.model, data)

@@ -149,6 +149,7 @@ def solve(
     if unknowns.asks_gains:
         rounds = MOST_ROUNDS
     x = unknowns.fixed + unknowns.E @ unknowns.guess
+    data = [[_merged(parts)] if parts else [] for parts in data]
     for _ in range(rounds):
         solution = _solved(unknowns, data, noise, weighted, x)
         noise = solution.sigma if weighted and sigma is None else noise
@@ -159,6 +160,20 @@ def solve(
             if settled:
                 break
     return solution
+
+
+def _merged(parts: Sequence[Triangles]) -> Triangles:
+    """Parts of a log as one."""
+    if len(parts) == 1:
+        return parts[0]
+    made = []
+    for i in range(len(parts[0].R)):
+        R = np.concatenate([part.R[i] for part in parts])
+        shown = R.any(axis=0)
+        triangle = np.zeros((min(len(R), int(shown.sum())), R.shape[1]))
+        triangle[:, shown] = np.linalg.qr(R[:, shown], mode="r")
+        made.append(triangle)
+    return Triangles(tuple(made), np.sum([part.counts for part in parts], axis=0))
 
 
 def _solved(

@@ -3,13 +3,15 @@ a polynomial through each sample and its neighbours.
 
 At every sample a polynomial of degree 4 in time is fitted to the samples of a centred window; its slope and
 curvature there are qd and qdd. A window that reaches as far ahead as back shifts no phase. The last half
-window at each end has none.
+window at each end has none. At even times all windows have the same weights.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -25,6 +27,7 @@ RISEN = 4.0
 CHUNK = 1_200_000  # samples of windows at a time: their powers take 50 MB
 LOOKED_AT = 400  # windows that the choice of their length looks at, spread over the log
 ORDERS = (4, 6, 8)  # of the differences that tell noise from motion
+EVEN = 1e-6  # times the period: steps that differ by less are even
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,28 +55,84 @@ def smoothed(t: Floats, q: Floats, half: int) -> Smoothed:
 def best_half(t: Floats, q: Floats) -> tuple[int, bool]:
     """The half window with the least mean square error of qdd, and whether a longer one than could
     be tried may be better.
+    """
+    return best_half_of([(t, q)], noise_of(q))
+
+
+def best_half_of(stretches: Sequence[tuple[Floats, Floats]], noise: Floats) -> tuple[int, bool]:
+    """The same for stretches of a log, times and positions, whose noise (n,) is known.
 
     The error is the noise of qdd and how far the window bends it away. Noise of q is taken from differences,
     which a motion leaves small; bending from the curvature by degree 6 in the same window, less what noise
     makes of their difference. Windows are tried from the shortest until the error rises. All joints weigh
     alike, each by its curvature's size.
     """
-    halves = [h for h in HALVES if 4 * h + 1 <= len(t)] or [HALVES[0]]
-    noise = noise_of(q)
+    longest = max(len(t) for t, _ in stretches)
+    halves = [h for h in HALVES if 4 * h + 1 <= longest] or [HALVES[0]]
     errors: list[float] = []
     scale: Floats | None = None
     for half in halves:
-        every = 1 + (len(t) - 2 * half) // LOOKED_AT
-        coarse, fine = (_derivatives(t, q, half, degree, every)[2] for degree in (DEGREE, FINER))
-        gain, apart = _gains(t, half)
-        bent = np.maximum(np.mean((coarse - fine) ** 2, axis=0) - apart * noise**2, 0.0)
+        bent, size, gain = _bending(stretches, half, noise)
         if scale is None:
-            scale = np.mean(fine**2, axis=0) + 1e-300
-        errors.append(float(np.sum((bent + gain * noise**2) / scale)))
+            scale = size + 1e-300
+        errors.append(float(np.sum((bent[1] + gain[2] * noise**2) / scale)))
         if errors[-1] > RISEN * min(errors):
             break
     best = int(np.argmin(errors))
     return halves[best], best == len(halves) - 1 and errors[best] > 0.0
+
+
+def derivative_errors(
+    stretches: Sequence[tuple[Floats, Floats]], half: int, noise: Floats
+) -> tuple[Floats, Floats]:
+    """Standard deviations of qd and of qdd by windows of this half, (n,) each: noise that passes, and how
+    far the window bends them.
+    """
+    bent, _, gain = _bending(stretches, half, noise)
+    return tuple(np.sqrt(bent[k] + gain[k + 1] * noise**2) for k in range(2))  # type: ignore[return-value]
+
+
+def _bending(
+    stretches: Sequence[tuple[Floats, Floats]], half: int, noise: Floats
+) -> tuple[tuple[Floats, Floats], Floats, Floats]:
+    """Mean squares (n,): how far slope and curvature by degree 4 are bent away, the size of the
+    curvature; and variances of value, slope and curvature over that of q (3,).
+    """
+    fitting = [(t, q) for t, q in stretches if len(t) >= 2 * half + 1]
+    every = 1 + sum(len(t) - 2 * half for t, _ in fitting) // LOOKED_AT
+    step = float(np.median(np.concatenate([np.diff(t) for t, _ in fitting])))
+    coarse, fine = (
+        [_derivatives(t, q, half, degree, every) for t, q in fitting] for degree in (DEGREE, FINER)
+    )
+    weights, finer = taps(half, step), taps(half, step, FINER)
+    apart = np.sum((weights - finer) ** 2, axis=1)
+    bent = []
+    for k in (1, 2):
+        gaps = np.concatenate([a[k] - b[k] for a, b in zip(coarse, fine, strict=True)])
+        bent.append(np.maximum(np.mean(gaps**2, axis=0) - apart[k] * noise**2, 0.0))
+    size = np.mean(np.concatenate([part[2] for part in fine]) ** 2, axis=0)
+    return (bent[0], bent[1]), np.asarray(size), np.asarray(np.sum(weights**2, axis=1))
+
+
+@cache
+def _unit_taps(half: int, degree: int) -> Floats:
+    """Weights (3, 2 half + 1) for times from -1 to 1."""
+    x = np.arange(-half, half + 1) / half
+    return np.asarray(np.linalg.pinv(x[:, None] ** np.arange(degree + 1))[:3])
+
+
+def taps(half: int, step: float, degree: int = DEGREE) -> Floats:
+    """Weights of the samples of a window at even times, (3, 2 half + 1): value, slope and curvature of the
+    polynomial at its middle.
+    """
+    reach = half * step
+    return _unit_taps(half, degree) * np.array([[1.0], [1.0 / reach], [2.0 / reach**2]])
+
+
+def even_steps(t: Floats, period: float) -> NDArray[np.bool_]:
+    """Which of the steps between times (T,) are one period, but for rounding, (T - 1,)."""
+    rounding = 4.0 * np.finfo(np.float64).eps * float(np.abs(t[[0, -1]]).max())
+    return np.asarray(np.abs(np.diff(t) - period) <= EVEN * period + rounding)
 
 
 def noise_of(q: Floats) -> Floats:
@@ -103,6 +162,14 @@ def _derivatives(
     so many, (T', n) each.
     """
     width = 2 * half + 1
+    # q less its middle value: nothing is lost to the size of q itself
+    centre = q[half : len(q) - half : every]
+    step = float(t[-1] - t[0]) / (len(t) - 1)
+    if even_steps(t, step).all():
+        weights = taps(half, step, degree)
+        windows = sliding_window_view(q, width, axis=0)[::every] - centre[:, :, None]
+        c = [windows @ w for w in weights]
+        return centre + c[0], c[1], c[2]
     times = sliding_window_view(t, width)[::every]
     middle = times[:, half]
     reach = float(np.max(times[:, -1] - times[:, 0])) / 2.0
@@ -110,20 +177,7 @@ def _derivatives(
     powers = np.ones((*x.shape, degree + 1))  # (T', width, degree + 1)
     for k in range(degree):
         powers[..., k + 1] = powers[..., k] * x
-    # q less its middle value: nothing is lost to the size of q itself
-    centre = q[half : len(q) - half : every]
     values = sliding_window_view(q, width, axis=0)[::every].transpose(0, 2, 1) - centre[:, None, :]
     normal = powers.transpose(0, 2, 1) @ powers
     c = np.asarray(np.linalg.solve(normal, powers.transpose(0, 2, 1) @ values), dtype=np.float64)
     return np.asarray(centre + c[:, 0]), np.asarray(c[:, 1] / reach), np.asarray(2.0 * c[:, 2] / reach**2)
-
-
-def _gains(t: Floats, half: int) -> tuple[float, float]:
-    """Variance of the curvature of degree 4 over that of q, and of its difference from
-    degree 6, at even times.
-    """
-    step = float(np.median(np.diff(t)))
-    x = np.arange(-half, half + 1) / half
-    rows = [np.linalg.pinv(x[:, None] ** np.arange(d + 1))[2] for d in (DEGREE, FINER)]
-    size = 2.0 / (half * step) ** 2
-    return float(np.sum((size * rows[0]) ** 2)), float(np.sum((size * (rows[0] - rows[1])) ** 2))

@@ -21,6 +21,8 @@ AVERAGED = 8.0  # rows in a window of the filter of positions: averages within i
 MOST_AVERAGED = 50  # samples in a row
 Extras: TypeAlias = Callable[[Samples, Floats], Floats]
 MOVING = 3.0  # standard deviations of qd: a joint that is slower may as well stand, or go the other way
+# samples: nearer to where a joint reverses, a jump of its effort cannot be told from an early or a late one
+NEAR_REVERSAL = 1.5
 SLOWEST = 1e-4  # of a joint's largest speed, where nothing is known of the error of its speed
 
 
@@ -91,7 +93,8 @@ class RowSource:
                 p = len(model.base)
                 rigid = columns[:, :, :p] @ x[:p]
                 parts.append(extras(s, rigid))
-            usable = s.usable & (np.abs(s.qd) > dead)
+            crossing = np.where(dead > 0.0, NEAR_REVERSAL * self.log.signals.period * np.abs(s.qdd), -1.0)
+            usable = s.usable & (np.abs(s.qd) > np.maximum(dead, crossing))
             t, columns, y, effort, speed = (
                 _means(a, self.averaged) for a in (s.t, np.concatenate(parts, axis=2), y, s.effort, s.qd)
             )
@@ -106,7 +109,7 @@ def row_source(log: PreparedLog, scale: EffortScale, shift: float, fastest: Floa
     averaged = 1
     if np.isfinite(known.window) and known.window > 0.0:
         averaged = int(np.clip(round(known.window / (AVERAGED * known.period)), 1, MOST_AVERAGED))
-    dead_zone = np.maximum(MOVING * known.qd_error, SLOWEST * fastest)
+    dead_zone = np.fmax(MOVING * known.qd_error, SLOWEST * fastest)  # an error may be unknown
     return RowSource(log, scale, averaged, dead_zone, shift)
 
 

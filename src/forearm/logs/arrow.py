@@ -5,6 +5,7 @@ several times faster by.
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -45,23 +46,32 @@ def arrow_for(name: str) -> Arrow:
 
 
 def table_of(
-    data: bytes, names: list[str], separator: str, types: dict[str, Any], only: list[str] | None = None
+    data: bytes,
+    names: list[str],
+    separator: str,
+    types: dict[str, Any],
+    only: list[str] | None = None,
+    missing: Sequence[str] = ("",),
 ) -> Any:
-    """Lines of text as an Arrow table; raises ArrowInvalid where a field does not have its type."""
+    """Lines of text as an Arrow table, null where a field is `missing`; raises ArrowInvalid where one
+    does not have its type.
+    """
     csv = arrow_for("text").csv
     return csv.read_csv(
         io.BytesIO(data),
         csv.ReadOptions(column_names=names, block_size=len(data) + 1),
         csv.ParseOptions(delimiter=separator, ignore_empty_lines=False),
         csv.ConvertOptions(
-            column_types=types, include_columns=only, null_values=[""], strings_can_be_null=False
+            column_types=types, include_columns=only, null_values=list(missing), strings_can_be_null=False
         ),
     )
 
 
-def parsed(data: bytes, width: int, separator: str, places: tuple[int, ...]) -> Floats | None:
-    """The numbers at these places of every line, or None where Arrow is not here or
-    does not take every field.
+def parsed(
+    data: bytes, width: int, separator: str, places: tuple[int, ...], missing: Sequence[str] = ()
+) -> Floats | None:
+    """The numbers at these places of every line, NaN where a field is `missing`; None where Arrow is not
+    here or does not take every field.
     """
     found = arrow()
     if found is None:
@@ -69,10 +79,11 @@ def parsed(data: bytes, width: int, separator: str, places: tuple[int, ...]) -> 
     names = [str(k) for k in range(width)]
     only = [names[k] for k in places]
     try:
-        table = table_of(data, names, separator, {name: found.core.float64() for name in only}, only)
+        types = {name: found.core.float64() for name in only}
+        table = table_of(data, names, separator, types, only, missing or ("",))
     except found.core.ArrowInvalid:
         return None
-    if any(column.null_count for column in table.columns):
+    if not missing and any(column.null_count for column in table.columns):
         return None
     numbers = np.empty((table.num_rows, len(places)))
     for k, column in enumerate(table.columns):

@@ -20,6 +20,8 @@ from forearm.values import number_in
 SEPARATORS = (",", ";", "\t")
 MAX_LINE = 1_000_000  # bytes
 BLOCK = 2_000_000  # bytes read at a time
+# Fields that say that a number is missing, where that is allowed.
+MISSING = ("", "nan", "NaN", "NAN", "NA", "N/A", "na", "null", "NULL", "None", "-nan", "inf", "-inf", "Inf")
 
 
 class CsvReader:
@@ -40,18 +42,24 @@ class CsvReader:
                 "comment: take the # away."
             )
 
-    def blocks(self, columns: Columns, whole: bool) -> Iterator[RowBlock]:
+    def blocks(self, columns: Columns, whole: bool, missing: bool = False) -> Iterator[RowBlock]:
         """Block after block of at most BLOCK bytes and one line more;
         a fault is reported with its line and column.
 
-        Rows always come as whole lines, as whoever reads a Parquet log may ask with `whole`.
+        Rows always come as whole lines, as whoever reads a Parquet log may ask with `whole`. Numbers may be
+        `missing`: NaN.
         """
         for data in self._pieces():
             text = self._text(data)
             lines = TextRows(data, text.split("\n"), self._line)
-            numbers = self._numbers(lines, columns.flat, '"' in text)
+            numbers = self._numbers(lines, columns.flat, '"' in text, missing)
             self._line += len(lines.rows)
             yield RowBlock(len(lines.rows), states_of(numbers, columns), lines)
+
+    @property
+    def line(self) -> int:
+        """The number of the line that is read next."""
+        return self._line
 
     def fraction(self) -> float | None:
         """How much of the file is read; None for a pipe."""
@@ -114,17 +122,37 @@ class CsvReader:
         line = self._line + data.count(b"\n", 0, place)
         raise InputError(f"{self.name}, line {line}: {what}. Save it as CSV in UTF-8.")
 
-    def _numbers(self, lines: TextRows, places: tuple[int, ...], is_quoted: bool) -> Floats:
-        """The numbers at these places of every line: all at once, and line by line only to find a fault."""
+    def _numbers(self, lines: TextRows, places: tuple[int, ...], is_quoted: bool, missing: bool) -> Floats:
+        """The numbers at these places of every line: all at once, and line by line only to find a fault
+        or what is missing.
+        """
         self._check_widths(lines, is_quoted)
-        numbers = None if is_quoted else arrow.parsed(lines.data, len(self.header), self.separator, places)
-        if numbers is None or not _is_good(numbers, lines):
+        absent = MISSING if missing else ()
+        numbers = (
+            None if is_quoted else arrow.parsed(lines.data, len(self.header), self.separator, places, absent)
+        )
+        if numbers is None or not _is_good(numbers, lines, missing):
             try:
                 numbers = _parsed(lines.rows, self.separator, places, is_quoted)
             except ValueError as error:
-                raise self._fault(lines, places) from error
-        if not _is_good(numbers, lines):
+                if not missing:
+                    raise self._fault(lines, places) from error
+                numbers = self._numbers_there(lines, places)
+        if not _is_good(numbers, lines, missing):
             raise self._fault(lines, places)
+        return numbers
+
+    def _numbers_there(self, lines: TextRows, places: Sequence[int]) -> Floats:
+        """The numbers at these places, field by field, NaN where one is missing."""
+        numbers = np.full((len(lines.rows), len(places)), np.nan)
+        for k, row in enumerate(lines.rows):
+            fields = self.fields(row, lines.first + k)
+            for j, place in enumerate(places):
+                if (field := fields[place].strip()) not in MISSING:
+                    found = number_in(field)
+                    if found is None:
+                        raise self._fault(lines, places, missing=True)
+                    numbers[k, j] = found
         return numbers
 
     def _check_widths(self, lines: TextRows, is_quoted: bool) -> None:
@@ -143,12 +171,12 @@ class CsvReader:
                 f"{self.name}, line {lines.first + k}: expected {width} fields as in the header, got {got}."
             )
 
-    def _fault(self, lines: TextRows, places: Sequence[int]) -> InputError:
-        """The first field that is no finite number."""
+    def _fault(self, lines: TextRows, places: Sequence[int], missing: bool = False) -> InputError:
+        """The first field that is no finite number, and not `missing` where that is allowed."""
         for k, row in enumerate(lines.rows):
             fields = self.fields(row, lines.first + k)
             for place in places:
-                if not _is_finite(fields[place]):
+                if not _is_finite(fields[place]) and not (missing and fields[place].strip() in MISSING):
                     where = f"{self.name}, line {lines.first + k}, column {shorten(self.header[place])}"
                     got = shorten(fields[place]) if fields[place].strip() else "an empty field"
                     hint = (
@@ -218,8 +246,8 @@ def text_of(numbers: Floats, separator: str) -> str:
     return text
 
 
-def _is_good(numbers: Floats, lines: TextRows) -> bool:
-    return len(numbers) == len(lines.rows) and bool(np.isfinite(numbers).all())
+def _is_good(numbers: Floats, lines: TextRows, missing: bool) -> bool:
+    return len(numbers) == len(lines.rows) and (missing or bool(np.isfinite(numbers).all()))
 
 
 def _parsed(rows: Sequence[str], separator: str, places: Sequence[int], is_quoted: bool) -> Floats:

@@ -12,17 +12,19 @@ from typing import Any, Protocol
 import numpy as np
 
 from forearm.errors import InputError, shorten
-from forearm.logs.columns import Columns, check_header, listed, recognised
-from forearm.logs.spelling import TIMES, WORDS, time_column
-from forearm.logs.stream import reading
+from forearm.logs.columns import Columns, listed
+from forearm.logs.motion_columns import motion_columns
+from forearm.logs.spelling import TIMES, WORDS
+from forearm.logs.stream import TEXT, reading
 from forearm.logs.table import ENDINGS, write_table
 from forearm.reading.npz import read_archive, write_archive
 from forearm.reading.textfile import read_bytes, write_text
 from forearm.spatial import Floats
-from forearm.values import as_floats
+from forearm.values import as_floats, check_ending
 
 FORMAT = "forearm-motion/1"
-ALL_ENDINGS = (*ENDINGS, ".npz", ".json")
+ARRAYS = (".npz", ".json")
+ALL_ENDINGS = (*ENDINGS, *ARRAYS)
 MOST_ROWS = 5_000_000
 MOST_JSON = 64_000_000  # bytes
 
@@ -123,15 +125,19 @@ def read_motion_log(
     if isinstance(source, Mapping):
         log = _from_arrays(source, names, "log", used)
     else:
-        kind = Path(source).suffix.lower()
-        name = Path(source).name
-        if kind == ".npz":
-            log = _from_arrays(_without_others(*read_archive(source)), names, name, used)
-        elif kind == ".json":
-            log = _from_arrays(_document(Path(source)), names, name, used)
+        path = Path(source)
+        if path.suffix.lower() in ARRAYS:
+            log = _from_arrays(arrays_of_file(path), names, path.name, used)
         else:
             log = _from_table(os.fspath(source), names, columns, used)
     return _timed(log, period)
+
+
+def arrays_of_file(path: Path) -> dict[str, Any]:
+    """The quantities of a motion in an .npz or a .json file, by name."""
+    if check_ending(path, (*ALL_ENDINGS, *TEXT), "a table of a motion") == ".npz":
+        return _without_others(*read_archive(path))
+    return _document(path)
 
 
 def _document(path: Path) -> dict[str, Any]:
@@ -181,34 +187,12 @@ def _from_table(
     path: str, joints: tuple[str, ...], given: Mapping[str, str] | None, used: Sequence[str]
 ) -> MotionLog:
     with reading(path) as log:
-        check_header(log.header, log.name)
-        found = recognised(log.header, joints, BLOCKS, used, log.name, given)
-        here = [x for x in used if any(quantity == x for quantity, _ in found)]
-        if not here:
-            example = ", ".join(f"{x}1.." for x in used)
-            raise InputError(
-                f"{log.name}: no column is one of {example}; it has {listed(log.header)}. Other names can be "
-                f"told: --columns THEIRS={used[0]}."
-            )
-        for x in here:
-            missing = [f"{x}{i + 1}" for i in range(len(joints)) if (x, i) not in found]
-            if missing:
-                raise InputError(
-                    f"{log.name}: {x} is there for some joints only; missing: {listed(missing)}. "
-                    f"Give {x} for every joint, or for none."
-                )
-        times = time_column(log.header, given)
-        places = [
-            *([times[0]] if times else []),
-            *(found[x, i].place for x in here for i in range(len(joints))),
-        ]
-        known = {column.name: x for (x, _), column in found.items()}
-        ignored = [known.get(name, name) for k, name in enumerate(log.header) if k not in set(places)]
-        rows = _rows(log, places)
-    t = rows[:, 0] / times[1] if times else np.full(len(rows), np.nan)
-    first, n = int(times is not None), len(joints)
-    blocks = {x: rows[:, first + k * n : first + (k + 1) * n] for k, x in enumerate(here)}
-    return MotionLog(joints, t, **blocks, name=log.name, ignored=tuple(dict.fromkeys(ignored)))
+        found = motion_columns(log.header, joints, used, log.name, given)
+        rows = _rows(log, found.places)
+    t = rows[:, 0] / found.time_unit if found.time is not None else np.full(len(rows), np.nan)
+    first, n = int(found.time is not None), len(joints)
+    blocks = {x: rows[:, first + k * n : first + (k + 1) * n] for k, x in enumerate(found.names)}
+    return MotionLog(joints, t, **blocks, name=log.name, ignored=found.ignored)
 
 
 def _rows(log: Any, places: Sequence[int]) -> Floats:

@@ -42,9 +42,9 @@ class ParquetReader:
         """Let go of the file."""
         self._file.close()
 
-    def blocks(self, columns: Columns, whole: bool) -> Iterator[RowBlock]:
+    def blocks(self, columns: Columns, whole: bool, missing: bool = False) -> Iterator[RowBlock]:
         """Batch after batch; a fault is reported with its row and column.
-        Without `whole` only the columns needed come.
+        Without `whole` only the columns needed come. Numbers may be `missing`: NaN.
         """
         for place in columns.flat:
             self._check_type(place)
@@ -53,7 +53,7 @@ class ParquetReader:
         try:
             for batch in self._file.iter_batches(batch_size=size, columns=names, use_threads=False):
                 if batch.num_rows:
-                    numbers = self._numbers(batch, columns)
+                    numbers = self._numbers(batch, columns, missing)
                     self._done += batch.num_rows
                     yield RowBlock(batch.num_rows, states_of(numbers, columns), batch)
         except self._faults as error:
@@ -72,14 +72,14 @@ class ParquetReader:
                 f"{shorten(str(kind))}."
             )
 
-    def _numbers(self, batch: Any, columns: Columns) -> Floats:
+    def _numbers(self, batch: Any, columns: Columns, missing: bool) -> Floats:
         numbers = np.empty((batch.num_rows, len(columns.flat)))
         for k, place in enumerate(columns.flat):
             column = batch.column(self.header[place])
             # null becomes NaN
             numbers[:, k] = column.cast("float64", safe=False).to_numpy(zero_copy_only=False)
         bad = np.argwhere(~np.isfinite(numbers))
-        if len(bad):
+        if len(bad) and not missing:
             row, k = (int(v) for v in bad[0])
             name = self.header[columns.flat[k]]
             value = batch.column(name)[row].as_py()

@@ -175,13 +175,7 @@ def _ask(arm: Arm, log: MotionLog, given: Mapping[str, float]) -> None:
     if "angles" not in given and log.q is not None:
         ask_about_degrees(arm, log.q, log.name)
     if "times" not in given and len(log.t) > 2:
-        factor, why = _time_doubt(log)
-        if why:
-            unit = {1e3: "ms", 1e6: "us", 1e9: "ns"}[factor]
-            raise InputError(
-                f"{log.name}: {why}. Are times in {unit}? Say so by units: {unit}, or s if they are right "
-                f"(--units {unit})."
-            )
+        ask_about_times(log.t, log.q, log.qd, log.name)
 
 
 def ask_about_degrees(arm: Arm, q: Array, name: str) -> None:
@@ -196,13 +190,24 @@ def ask_about_degrees(arm: Arm, q: Array, name: str) -> None:
             )
 
 
-def _time_doubt(log: MotionLog) -> tuple[float, str]:
+def ask_about_times(t: Array, q: Array | None, qd: Array | None, name: str) -> None:
+    """Refuse times (T,), three at least, that look like milliseconds or less."""
+    factor, why = _time_doubt(t, q, qd)
+    if why:
+        unit = {1e3: "ms", 1e6: "us", 1e9: "ns"}[factor]
+        raise InputError(
+            f"{name}: {why}. Are times in {unit}? Say so by units: {unit}, or s if they are right "
+            f"(--units {unit})."
+        )
+
+
+def _time_doubt(t: Array, q: Array | None, qd: Array | None) -> tuple[float, str]:
     """A factor that times may be too large by, and what tells so."""
-    apart = np.diff(log.t)
+    apart = np.diff(t)
     median = float(np.median(apart))
-    if log.q is not None and log.qd is not None:
-        moved = np.abs(np.diff(log.q, axis=0)).sum(axis=0)
-        told = (np.abs(log.qd[1:] + log.qd[:-1]) / 2.0 * apart[:, None]).sum(axis=0)
+    if q is not None and qd is not None:
+        moved = np.abs(np.diff(q, axis=0)).sum(axis=0)
+        told = (np.abs(qd[1:] + qd[:-1]) / 2.0 * apart[:, None]).sum(axis=0)
         k = int(np.argmax(moved))
         ratio = told[k] / moved[k] if moved[k] > 0.0 else 1.0
         for factor in (1e3, 1e6, 1e9):

@@ -1,0 +1,206 @@
+"""Rows of a log parted into pieces without a gap: what is missing, repeated or out of line is left out.
+
+Rows come chunk by chunk, and every decision looks two rows ahead and back, so that it does not matter how
+they are cut into chunks.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.errors import InputError
+from forearm.identification.signals.table import LogTable
+from forearm.identification.signals.tally import Tally
+from forearm.spatial import Floats
+
+Numbers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+GAP = 2.5  # times the usual period: a longer one parts the log in two
+RESET = 50.0  # times the usual period: a clock that goes back farther was reset
+STANDS_OUT = 4.0  # times the steps around it: no motion
+TURN = 2.0 * math.pi
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """Consecutive rows of one piece (B, m); `starts`: a new piece begins with them."""
+
+    rows: Floats
+    starts: bool
+
+
+class Cleaner:
+    """Takes rows in, gives stretches of pieces out.
+
+    Args:
+        table: where the rows are from.
+        period: between rows, s; None: rows are states, without a time.
+        jumps: steps of positions that no motion makes (n,).
+        needed: which columns must be there in every row.
+        tally: counts what is left out.
+    """
+
+    def __init__(
+        self, table: LogTable, period: float | None, jumps: Floats, needed: Flags, tally: Tally
+    ) -> None:
+        self._table, self._period, self._jumps, self._needed, self._tally = (
+            table,
+            period,
+            jumps,
+            needed,
+            tally,
+        )
+        self._q = slice(1, 1 + table.n)
+        self._rows = np.zeros((0, len(table.headings)))  # two rows that went out, and those that wait
+        self._numbers: Numbers = np.zeros(0, dtype=np.int64)
+        self._parts: Flags = np.zeros(0, dtype=np.bool_)
+        self._out = 0  # of these rows went out
+        self._turns = np.zeros(table.n)
+
+    def stretches(self, rows: Floats, numbers: Numbers) -> list[Stretch]:
+        """The next rows of the log, by their numbers in it: what is sure to be used."""
+        rows, numbers = self._complete(rows, numbers)
+        if not len(rows):
+            return []
+        if self._period is None:
+            parts = np.zeros(len(rows), dtype=np.bool_)
+            parts[0] = not len(self._rows)
+            self._rows = rows[-1:]
+            return self._split(rows, parts)
+        self._append(*self._in_order(rows, numbers))
+        return self._decided(len(self._rows) - 2)
+
+    def rest(self) -> list[Stretch]:
+        """What waits for rows that will not come."""
+        return self._decided(len(self._rows)) if self._period is not None else []
+
+    def _complete(self, rows: Floats, numbers: Numbers) -> tuple[Floats, Numbers]:
+        """Rows without a missing number of the motion."""
+        missing = ~np.isfinite(rows)
+        if not missing.any():
+            return rows, numbers
+        self._tally.missing += missing.sum(axis=0)
+        whole = ~missing[:, self._needed].any(axis=1)
+        self._tally.dropped += int(len(whole) - whole.sum())
+        return rows[whole], numbers[whole]
+
+    def _in_order(self, rows: Floats, numbers: Numbers) -> tuple[Floats, Numbers, Flags]:
+        """Rows whose times rise, and where a piece begins."""
+        assert self._period is not None
+        before = self._rows[-1, 0] if len(self._rows) else -np.inf
+        steps = np.diff(rows[:, 0], prepend=before)
+        if (steps == 0.0).any():
+            again = steps == 0.0
+            self._tally.note_repeated(int(again.sum()), int(numbers[again][0]))
+            rows, numbers, steps = rows[~again], numbers[~again], steps[~again]
+        back = steps < 0.0
+        if back.any():
+            self._check_back(rows, numbers, steps)
+        long = steps > GAP * self._period
+        if len(steps) and not np.isfinite(steps[0]):
+            long[0] = False
+        for k in np.flatnonzero(long):
+            self._tally.note_gap(float(steps[k]), float(rows[k, 0] - steps[k]))
+        for k in np.flatnonzero(back):
+            self._tally.note_reset(int(numbers[k]), float(rows[k, 0] - steps[k]), float(rows[k, 0]))
+        parts = long | back
+        if not len(self._rows) and len(parts):
+            parts[0] = True
+        return rows, numbers, parts
+
+    def _check_back(self, rows: Floats, numbers: Numbers, steps: Floats) -> None:
+        """Refuse times that go back a little: rows were swapped, and the log is too long to be sorted."""
+        assert self._period is not None
+        little = np.flatnonzero((steps < 0.0) & (steps >= -RESET * self._period))
+        if len(little):
+            k = int(little[0])
+            raise InputError(
+                f"{self._table.name}, {self._table.place(int(numbers[k]))}, column "
+                f"{self._table.headings[0]!r}: time goes back from {rows[k, 0] - steps[k]:.9g} s to "
+                f"{rows[k, 0]:.9g} s. The log is too long to be sorted in memory: sort its rows by time."
+            )
+
+    def _append(self, rows: Floats, numbers: Numbers, parts: Flags) -> None:
+        """Unwrapped rows behind those that wait."""
+        if not len(rows):
+            return
+        rows = self._unwrapped(rows, parts)
+        self._rows = np.concatenate([self._rows, rows])
+        self._numbers = np.concatenate([self._numbers, numbers])
+        self._parts = np.concatenate([self._parts, parts])
+
+    def _unwrapped(self, rows: Floats, parts: Flags) -> Floats:
+        """Angles that went on where a sensor began anew, whole turns away."""
+        q = rows[:, self._q]
+        before = self._rows[-1:, self._q] - self._turns if len(self._rows) else q[:1]
+        steps = np.diff(q, axis=0, prepend=before)
+        turns = np.round(steps / TURN) * self._table.is_angle
+        turns *= (np.abs(steps - TURN * turns) <= self._jumps) & ~parts[:, None]
+        if not turns.any() and not self._turns.any():
+            return rows
+        self._tally.wrapped += (turns != 0.0).sum(axis=0)
+        turned = self._turns - TURN * np.cumsum(turns, axis=0)
+        self._turns = turned[-1]
+        rows = rows.copy()
+        rows[:, self._q] = q + turned
+        return rows
+
+    def _decided(self, end: int) -> list[Stretch]:
+        """Rows up to this one go out, but for those whose positions are out of line."""
+        first = self._out
+        if end <= first:
+            return []
+        outliers, steps = self._jumps_in()
+        part = slice(first, end)
+        self._note_jumps(outliers[part], steps[part], first)
+        parts = self._parts | steps.any(axis=1)
+        keep = ~outliers[part].any(axis=1)
+        out = self._split_kept(self._rows[part], parts[part], keep)
+        held = max(0, end - 2)
+        self._rows, self._numbers, self._parts = (self._rows[held:], self._numbers[held:], self._parts[held:])
+        self._out = end - held
+        return out
+
+    def _jumps_in(self) -> tuple[Flags, Flags]:
+        """Where a position is out of line for one row, and where it goes on from another place."""
+        q = self._rows[:, self._q]
+        d = np.zeros((len(q) + 4, q.shape[1]))  # d[k + 1]: the step to row k; rows beyond stand still
+        d[2 : len(q) + 1] = np.where(self._parts[1:, None], 0.0, np.diff(q, axis=0))
+        if not (np.abs(d) > self._jumps).any():
+            none = np.zeros(q.shape, dtype=np.bool_)
+            return none, none
+        size = np.abs(d)
+        here, after, later, before = size[1:-3], size[2:-2], size[3:-1], size[:-4]
+        is_big = here > self._jumps
+        back = d[1:-3] + d[2:-2]
+        outliers = (
+            is_big
+            & (after > self._jumps)
+            & (np.abs(back) < 0.25 * here)
+            & (np.minimum(here, after) > STANDS_OUT * np.maximum(before, later))
+        )
+        steps = is_big & (here > STANDS_OUT * np.maximum(before, after))
+        return outliers, steps
+
+    def _note_jumps(self, outliers: Flags, steps: Flags, first: int) -> None:
+        for flags, kind in ((outliers, "outlier"), (steps, "step")):
+            for k, j in np.argwhere(flags) if flags.any() else ():
+                row = self._rows[first + k]
+                size = row[1 + j] - self._rows[first + k - 1, 1 + j] if first + k else 0.0
+                self._tally.note_jump(kind, int(j), int(self._numbers[first + k]), float(row[0]), float(size))
+
+    def _split_kept(self, rows: Floats, parts: Flags, keep: Flags) -> list[Stretch]:
+        if not keep.all():
+            # a piece that begins with a row left out begins with the next
+            for k in np.flatnonzero(parts & ~keep):
+                parts[k + 1 : k + 2] = True
+            rows, parts = rows[keep], parts[keep]
+        return self._split(rows, parts)
+
+    def _split(self, rows: Floats, parts: Flags) -> list[Stretch]:
+        ends = [0, *(k for k in np.flatnonzero(parts).tolist() if k > 0), len(rows)]
+        return [Stretch(rows[a:b], bool(parts[a])) for a, b in zip(ends[:-1], ends[1:], strict=True) if b > a]

@@ -1,0 +1,163 @@
+"""Efforts that say less than they seem to: clipped, in coarse steps, never changing, of an unlikely size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError
+from forearm.identification.log_derivatives import noise_of
+from forearm.identification.signals.scan import Scan, TopValues
+from forearm.identification.signals.table import LogTable
+from forearm.logs.columns import listed
+from forearm.spatial import Floats
+
+UNITS = {"tau": "N m", "current": "A", "voltage": "V"}
+OFTEN = 20  # samples at the extreme value, at least, and
+SHARE = 1e-3  # of all, and
+PILED = 8.0  # times as many as at the value next to it: clipped
+FEW_VALUES = 0.02  # of the samples: values that come again and again are steps
+LARGE = 3.0  # times the largest effort of a joint: no effort of it
+
+
+@dataclass(frozen=True, eq=False)
+class EffortState:
+    """What can be used of the efforts: between `lowest` and `highest` (n,), and of no joint that `is_dead`
+    (n,); their noise (n,) and what was found.
+    """
+
+    lowest: Floats
+    highest: Floats
+    is_dead: Floats
+    noise: Floats
+    findings: list[str]
+
+
+def effort_state(arm: Arm, table: LogTable, scan: Scan) -> EffortState:
+    """Look at the efforts of a log that was read through."""
+    names, where = table.names[table.effort], table.at(table.effort)
+    low, high = scan.low[where], scan.high[where]
+    is_dead = (high <= low).astype(np.float64)
+    if is_dead.all():
+        raise InputError(
+            f"{table.name}: no column of the efforts ever changes ({listed(names)}); there is nothing to fit."
+        )
+    findings = [
+        f"{names[i]!r} is {high[i]:.4g} in every row: a sensor that is off? The joint's effort is not used."
+        if np.isfinite(high[i])
+        else f"{names[i]!r} has no number in it. The joint's effort is not used."
+        for i in np.flatnonzero(is_dead)
+    ]
+    highest, above = _clipped(scan.highest)
+    negative, below = _clipped(scan.lowest)
+    findings += _clipping_sentences(arm, table, (highest, above), (-negative, below))
+    efforts = [rows[:, where] for rows in scan.stretches]
+    steps = _steps(efforts)
+    noise = np.maximum(_noise(efforts), steps / np.sqrt(12.0))
+    findings += [
+        f"{names[i]!r} comes in steps of {steps[i]:.4g} {_unit(table, i)}: its noise is {noise[i]:.3g} at least."
+        for i in np.flatnonzero(steps)
+        if not is_dead[i]
+    ]
+    findings += _size_questions(arm, table, low, high)
+    return EffortState(-negative, highest, is_dead, noise, findings)
+
+
+def _clipped(top: TopValues) -> tuple[Floats, Floats]:
+    """Values (n,) that stand for whatever is beyond them, inf where there is none, and how often, as a
+    share.
+    """
+    is_clipped = (top.counts[0] >= max(OFTEN, SHARE * top.count)) & (top.counts[0] > PILED * top.counts[1])
+    share = top.counts[0] / max(top.count, 1)
+    return np.where(is_clipped, top.values[0], np.inf), np.where(is_clipped, share, 0.0)
+
+
+def _clipping_sentences(
+    arm: Arm, table: LogTable, high: tuple[Floats, Floats], low: tuple[Floats, Floats]
+) -> list[str]:
+    said = []
+    for i, joint in enumerate(arm.joints):
+        ends = [(level[i], share[i]) for level, share in (low, high) if share[i] > 0.0]
+        if ends:
+            values = " and ".join(f"{level:.6g}" for level, _ in ends)
+            limit = joint.max_effort
+            known = limit is not None and any(abs(abs(level) - limit) < 1e-3 * limit for level, _ in ends)
+            said.append(
+                f"{table.names[table.effort][i]!r} is clipped at {values} {_unit(table, i)}"
+                f"{', the max_effort of the joint' if known else ''}: "
+                f"{100.0 * sum(share for _, share in ends):.3g} % of the moving samples, which are not used."
+            )
+    return said
+
+
+def _noise(efforts: Sequence[Floats]) -> Floats:
+    found = [noise_of(np.where(np.isfinite(e), e, 0.0)) for e in efforts if np.isfinite(e).any()]
+    return np.asarray(np.sqrt(np.mean(np.square(found), axis=0)))
+
+
+def _steps(efforts: Sequence[Floats]) -> Floats:
+    """The step in which the values of each column come, 0 where they do not (n,)."""
+    columns = np.concatenate(list(efforts))
+    steps = np.zeros(columns.shape[1])
+    for i, column in enumerate(columns.T):
+        column = column[np.isfinite(column)]
+        values = np.unique(column)
+        if 2 < len(values) < FEW_VALUES * len(column):
+            apart = np.diff(values)
+            step = float(np.min(apart[apart > 1e-6 * (values[-1] - values[0])]))
+            shares = apart / step
+            if np.abs(shares - np.round(shares)).max() < 0.05:
+                steps[i] = step
+    return steps
+
+
+def _size_questions(arm: Arm, table: LogTable, low: Floats, high: Floats) -> list[str]:
+    """Efforts that are far from what the joints or motors can have."""
+    names = table.names[table.effort]
+    largest = np.maximum(np.abs(low), np.abs(high))
+    limits = [_limit(arm, table.effort, i) for i in range(arm.n)]
+    known = [i for i, limit in enumerate(limits) if limit and np.isfinite(largest[i]) and largest[i] > 0.0]
+    if not known:
+        return []
+    ratios = {i: largest[i] / (limits[i] or 1.0) for i in known}
+    large = [i for i in known if ratios[i] > LARGE]
+    milli = {"tau": "mN m or N mm", "current": "mA", "voltage": "mV"}[table.effort]
+    said = [
+        f"{names[i]!r} reaches {largest[i]:.4g} {_unit(table, i)}, {ratios[i]:.3g} times the largest of the "
+        f"joint, {limits[i]:.4g}. {f'Is it in {milli}? ' if ratios[i] > 30.0 else ''}Check its unit."
+        for i in large
+    ]
+    geared = [i for i in known if _ratio(arm, i) > 5.0]
+    if table.effort == "tau" and geared and all(ratios[i] * _ratio(arm, i) < 1.5 for i in geared):
+        shown = listed([repr(names[i]) for i in geared])
+        said.append(
+            f"{shown} stay{'s' if len(geared) == 1 else ''} below max_effort divided by the gear ratio. Are "
+            "these torques of the motors? tau is motor torque times gear ratio: multiply them."
+        )
+    elif all(ratio < 2e-3 for ratio in ratios.values()):
+        shown = listed([repr(names[i]) for i in known])
+        said.append(
+            f"{shown} stay below 0.2 % of the largest efforts. Are they in kN m or kA? Check the unit."
+        )
+    return said
+
+
+def _limit(arm: Arm, effort: str, i: int) -> float | None:
+    joint = arm.joints[i]
+    if effort == "tau":
+        return joint.max_effort
+    if joint.motor is None:
+        return None
+    return joint.motor.max_current if effort == "current" else joint.motor.max_voltage
+
+
+def _ratio(arm: Arm, i: int) -> float:
+    motor = arm.joints[i].motor
+    return abs(motor.gear_ratio) if motor is not None else 1.0
+
+
+def _unit(table: LogTable, i: int) -> str:
+    return "N" if table.effort == "tau" and not table.is_angle[i] else UNITS[table.effort]

@@ -1,0 +1,101 @@
+"""The first read through a log: what is wrong with it is refused as early as it is seen, or said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError
+from forearm.identification.signals.effort_doubts import EffortState, effort_state
+from forearm.identification.signals.motion_doubts import position_doubts, velocity_doubts
+from forearm.identification.signals.reader import LogReader
+from forearm.identification.signals.scan import Scan
+from forearm.identification.signals.table import LogTable
+from forearm.identification.signals.tally import Tally
+from forearm.spatial import Floats
+from forearm.trajectories.recorded import ask_about_times
+
+TYPICAL = 99.0  # per cent of the speeds are below the one that is looked at
+
+
+@dataclass(frozen=True, eq=False)
+class FirstRead:
+    """A log that was read through: its rows, figures, efforts, and what was found."""
+
+    rows: int
+    scan: Scan
+    efforts: EffortState
+    findings: list[str]
+
+
+def first_read(arm: Arm, reader: LogReader, units: Mapping[str, float], is_logged: bool) -> FirstRead:
+    """Read a log through; `units` are those that were told, for angles and times."""
+    table = reader.table
+    _check_times(table, reader, units)
+    tally, scan = Tally.of(table), Scan(table)
+    seen, is_asked = len(reader.head), False
+    for stretch in reader.first(tally):
+        scan.add(stretch)
+        if not is_asked and tally.rows >= seen:
+            is_asked = True  # a long log need not be read to its end to be refused
+            _motion_findings(arm, table, scan, reader.period, units, is_logged)
+    scan.finish()
+    if not scan.rows:
+        raise InputError(
+            f"{table.name}: no row has a number in every column of the motion. "
+            f"{' '.join(tally.findings(table, None))}"
+        )
+    findings = [*reader.findings, *tally.findings(table, reader.period)]
+    findings += _motion_findings(arm, table, scan, reader.period, units, is_logged)
+    findings += _still(table, scan)
+    efforts = effort_state(arm, table, scan)
+    return FirstRead(tally.rows, scan, efforts, findings + efforts.findings)
+
+
+def _check_times(table: LogTable, reader: LogReader, units: Mapping[str, float]) -> None:
+    """Refuse times that look like milliseconds, unless that was said by units or by the column's name."""
+    rows = reader.head[np.isfinite(reader.head).all(axis=1)]
+    if table.time is None or "times" in units or len(rows) < 3 or reader.period is None:
+        return
+    qd = rows[:, table.at("qd")] if table.has("qd") else None
+    where = f"{table.name}, column {table.time!r}"
+    ask_about_times(rows[:, 0], rows[:, table.at(table.position)], qd, where)
+
+
+def _motion_findings(
+    arm: Arm, table: LogTable, scan: Scan, period: float | None, units: Mapping[str, float], is_logged: bool
+) -> list[str]:
+    q = table.at(table.position)
+    fastest = np.zeros(table.n) if period is None else _fast(table, scan)
+    found = position_doubts(arm, table, scan.low[q], scan.high[q], fastest, "angles" in units)
+    if period is not None:
+        found += velocity_doubts(arm, table, scan.stretches, is_logged)
+    return found
+
+
+def _fast(table: LogTable, scan: Scan) -> Floats:
+    """A speed (n,) that positions seldom exceed; over several rows, so that noise is not taken for it."""
+    speeds = []
+    for rows in scan.stretches:
+        apart = max(1, min(20, len(rows) // 4))
+        q = rows[:, table.at(table.position)]
+        speeds.append(np.abs(q[apart:] - q[:-apart]) / (rows[apart:, :1] - rows[:-apart, :1]))
+    return np.percentile(np.concatenate(speeds), TYPICAL, axis=0) if speeds else np.zeros(table.n)
+
+
+def _still(table: LogTable, scan: Scan) -> list[str]:
+    """Positions that never change."""
+    q = table.at(table.position)
+    low, high = scan.low[q], scan.high[q]
+    still = np.flatnonzero(low == high)
+    names = table.names[table.position]
+    if len(still) == table.n:
+        return ["No position ever changes: nothing can be told but weights."]
+    return [
+        f"{names[i]!r} is {low[i]:.4g} in every row while others move: a joint that was held, or a sensor that "
+        "is off?"
+        for i in still
+    ]

@@ -1,0 +1,237 @@
+"""The door: a log read through once, and its samples as often as they are asked for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError
+from forearm.identification.log_derivatives import best_half_of, derivative_errors, noise_of
+from forearm.identification.samples import LogSignals, PreparedLog, Samples
+from forearm.identification.signals.cutoff import SHORTEST, cutoff_of, half_for
+from forearm.identification.signals.first_read import FirstRead, first_read
+from forearm.identification.signals.reader import LogReader
+from forearm.identification.signals.scan import Scan
+from forearm.identification.signals.sources import LogRequest, open_log
+from forearm.identification.signals.table import LogTable
+from forearm.identification.signals.tally import Tally
+from forearm.identification.signals.windows import SLOPE_HALF, WindowPlan, samples_of
+from forearm.spatial import Floats
+from forearm.trajectories.recorded import units_of
+from forearm.values import check_kind, check_number
+
+LONGEST_SHIFT = 1000  # periods
+LEAST = 2 * SHORTEST + 1  # samples of the shortest window
+
+
+def prepare_log(
+    arm: Arm,
+    log: Any,
+    *,
+    columns: Mapping[str, str] | None = None,
+    units: str | Sequence[str] = (),
+    period: float | None = None,
+    cutoff: float | None = None,
+    derivatives: str | None = None,
+    effort: str | None = None,
+    name: str | None = None,
+) -> PreparedLog:
+    """A log of an arm, ready for a fit: read through once, its samples as often as they are asked for.
+
+    Positions are filtered without delay and differentiated by polynomials over a window that is chosen
+    from their noise, unless qd and qdd are both logged. What is wrong with the log is said by the names of
+    its columns: refused where no fit could be right, and among the findings where it can go on.
+
+    Args:
+        arm: the arm.
+        log: the path of a .csv, .tsv, .txt or .parquet file, which is read in blocks, of .npz or .json; arrays
+            by name, t (T,), q and tau, current or voltage (T, n); or what a plan or a simulation left.
+        columns: what columns by names that are not known are, theirs to ours: {"angle": "q", "load": "tau"}.
+        units: "deg" or "rad", and "s", "ms", "us" or "ns", in one text or a list (default: rad and s).
+        period: between rows, s, where there are no times.
+        cutoff: of the filter of positions, Hz; None: chosen from their noise.
+        derivatives: "logged": qd and qdd of the log; "position": from q; None: logged where both are there.
+        effort: "tau", "current" or "voltage", where several are there.
+        name: of the log (default: that of the file).
+    """
+    check_kind(arm, Arm, "prepare_log, arm")
+    request = LogRequest(arm, columns, units, effort, derivatives, name)
+    table = open_log(log, request)
+    is_logged = derivatives != "position" and table.has("q", "qd", "qdd")
+    if cutoff is not None:
+        check_number(cutoff, f"{table.name}, cutoff", above=0.0)
+    reader = LogReader(table, _given_period(table, period, is_logged), is_logged)
+    read = first_read(arm, reader, units_of(units), is_logged)
+    if reader.period is None:
+        return _states(reader, read)
+    _check_longest(table, read.scan)
+    return (
+        _logged(reader, read, reader.period) if is_logged else _filtered(reader, read, reader.period, cutoff)
+    )
+
+
+class PreparedSignals:
+    """A log that was read through, and how its samples are made."""
+
+    def __init__(self, signals: LogSignals, plan: WindowPlan, reader: LogReader) -> None:
+        self._signals, self._plan, self._reader = signals, plan, reader
+
+    @property
+    def signals(self) -> LogSignals:
+        """What is known of it."""
+        return self._signals
+
+    def blocks(self, shift: float = 0.0) -> Iterator[Samples]:
+        """Its samples; efforts are taken `shift` s later than the motion that they belong to."""
+        plan = self._plan
+        where = f"{plan.table.name}, shift"
+        check_number(shift, where)
+        if plan.period is None and shift != 0.0:
+            raise InputError(f"{where}: rows without times cannot be shifted, got {shift:g} s.")
+        if plan.period is not None and abs(shift) > LONGEST_SHIFT * plan.period:
+            raise InputError(
+                f"{where}: expected at most {LONGEST_SHIFT} periods, {LONGEST_SHIFT * plan.period:.4g} s, got "
+                f"{shift:g} s."
+            )
+        return samples_of(plan, self._reader.again(Tally.of(plan.table)), shift)
+
+
+def _given_period(table: LogTable, period: float | None, is_logged: bool) -> float | None:
+    """What rows are apart, s, where the caller says it."""
+    if period is not None:
+        if table.time is not None:
+            raise InputError(
+                f"{table.name}: there is a column of times already, {table.time!r}; leave period out."
+            )
+        return check_number(period, f"{table.name}, period", above=0.0)
+    if table.time is None and not is_logged:
+        raise InputError(
+            f"{table.name}: no column of times; give the period between rows, in s. Without it qd and qdd must "
+            "both be logged."
+        )
+    return None
+
+
+def _filtered(reader: LogReader, read: FirstRead, period: float, cutoff: float | None) -> PreparedLog:
+    """Derivatives from positions."""
+    table, scan = reader.table, read.scan
+    motion = [(rows[:, 0], rows[:, table.at(table.position)]) for rows in scan.stretches]
+    noise = _noise(motion)
+    if cutoff is None:
+        half, is_longest = best_half_of(motion, noise)
+    else:
+        half, is_longest = half_for(cutoff, period, max(scan.pieces), table.name), False
+    frequency = cutoff_of(half, period)
+    chosen = "as given" if cutoff is not None else "chosen from their noise"
+    read.findings.append(
+        f"Positions are filtered without delay, cut-off {frequency:.4g} Hz, {chosen}: polynomials of degree 4 over "
+        f"{2 * half + 1} samples, {1e3 * 2 * half * period:.4g} ms."
+    )
+    if is_longest:
+        read.findings.append(
+            "That window is the longest that could be tried: a lower cutoff may leave less noise."
+        )
+    looked_at = [(t, q) for t, q in motion if len(t) > 2 * half] or motion
+    errors = derivative_errors(looked_at, half, noise)
+    return _prepared(reader, read, half, False, frequency, (noise, *errors))
+
+
+def _logged(reader: LogReader, read: FirstRead, period: float) -> PreparedLog:
+    """Derivatives as they were logged."""
+    table = reader.table
+    noise = _noise([(rows[:, 0], rows[:, table.at(table.position)]) for rows in read.scan.stretches])
+    read.findings.append(
+        f"qd and qdd are taken as they were logged ({table.names['qd'][0]!r}, {table.names['qdd'][0]!r}, ...); "
+        "derivatives='position' takes them from the positions."
+    )
+    unknown = np.full(table.n, math.nan)
+    return _prepared(reader, read, SLOPE_HALF, True, math.nan, (noise, unknown, unknown))
+
+
+def _states(reader: LogReader, read: FirstRead) -> PreparedLog:
+    """Rows without times: nothing can be said about noise."""
+    read.findings.append(
+        "There are no times: each row is taken as a state of its own, with qd and qdd as logged."
+    )
+    unknown = np.full(reader.table.n, math.nan)
+    return _prepared(reader, read, 0, True, math.nan, (unknown, unknown, unknown))
+
+
+def _prepared(
+    reader: LogReader,
+    read: FirstRead,
+    half: int,
+    is_logged: bool,
+    frequency: float,
+    errors: tuple[Floats, Floats, Floats],
+) -> PreparedLog:
+    """What is known of the log, with errors of q, qd and qdd."""
+    table, period, efforts, scan = reader.table, reader.period, read.efforts, read.scan
+    plan = WindowPlan(table, period, half, is_logged, efforts.lowest, efforts.highest, efforts.is_dead)
+    long = [size for size in scan.pieces if size > 2 * half]
+    pieces = sum(scan.pieces[size] for size in long)
+    used = sum(scan.pieces[size] * (size - 2 * half) for size in long)
+    if short := sum(scan.pieces.values()) - pieces:
+        rows = sum(size * count for size, count in scan.pieces.items() if size <= 2 * half)
+        read.findings.append(
+            f"{short} of {short + pieces} pieces are shorter than the window of {2 * half + 1} samples: {rows} rows "
+            "left out."
+        )
+    if not used:
+        raise InputError(
+            f"{table.name}: no piece between gaps is as long as the window of {2 * half + 1} samples; give a higher "
+            f"cutoff. {' '.join(read.findings)}"
+        )
+    signals = LogSignals(
+        name=table.name,
+        rows=read.rows,
+        used=used,
+        pieces=pieces,
+        duration=float(sum(scan.durations[size] for size in long)),
+        period=1.0 if period is None else period,
+        effort=table.effort,
+        cutoff=frequency,
+        window=0.0 if is_logged or period is None else 2 * half * period,
+        q_noise=errors[0],
+        qd_error=errors[1],
+        qdd_error=errors[2],
+        effort_noise=efforts.noise,
+        fastest=_fastest(table, scan, half, is_logged, period),
+        q_low=scan.low[table.at(table.position)],
+        q_high=scan.high[table.at(table.position)],
+        has_current=table.effort == "voltage" and table.has("current"),
+        effort_columns=table.names[table.effort],
+        q_columns=table.names[table.position],
+        findings=tuple(read.findings),
+    )
+    return PreparedSignals(signals, plan, reader)
+
+
+def _fastest(table: LogTable, scan: Scan, half: int, is_logged: bool, period: float | None) -> Floats:
+    """The largest speeds (n,), as logged, or over half a window."""
+    if is_logged or period is None:
+        at = table.at("qd")
+        return np.maximum(np.abs(scan.low[at]), np.abs(scan.high[at]))
+    moved = [
+        np.abs(q[half:] - q[:-half]).max(axis=0) / (half * period)
+        for q in (rows[:, table.at(table.position)] for rows in scan.stretches)
+        if len(q) > half
+    ]
+    return np.asarray(np.max(moved, axis=0)) if moved else np.zeros(table.n)
+
+
+def _check_longest(table: LogTable, scan: Scan) -> None:
+    longest = max(scan.pieces)
+    if longest < LEAST:
+        raise InputError(
+            f"{table.name}: the longest of {sum(scan.pieces.values())} pieces between gaps has {longest} rows; a "
+            f"motion needs {LEAST} at least."
+        )
+
+
+def _noise(motion: Sequence[tuple[Floats, Floats]]) -> Floats:
+    return np.asarray(np.sqrt(np.mean([noise_of(q) ** 2 for _, q in motion], axis=0)))

@@ -1,0 +1,68 @@
+"""Which of a log's quantities are used: positions, one kind of effort, and derivatives where they are logged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from forearm.errors import InputError
+from forearm.identification.samples import EffortKind
+from forearm.logs.columns import listed
+from forearm.values import check_choice
+
+READ = ("measured_q", "q", "qd", "qdd", "tau", "current", "voltage")
+EFFORTS = ("tau", "current", "voltage")
+DERIVATIVES = ("logged", "position")
+
+
+@dataclass(frozen=True)
+class ChosenQuantities:
+    """What is read of a log: its positions, its effort, and everything in the order of a row."""
+
+    position: str
+    effort: EffortKind
+    all: tuple[str, ...]
+
+
+def chosen_quantities(
+    there: Sequence[str], ignored: Sequence[str], name: str, effort: str | None, derivatives: str | None
+) -> ChosenQuantities:
+    """The quantities that are used of those that are there; `ignored` columns are for messages."""
+    if derivatives is not None:
+        check_choice(derivatives, DERIVATIVES, f"{name}, derivatives")
+    kind = _effort(there, ignored, name, effort)
+    beside = ("current",) if kind == "voltage" and "current" in there else ()
+    has_all = {"q", "qd", "qdd"} <= set(there)
+    if derivatives == "logged" and not has_all:
+        missing = [x for x in ("q", "qd", "qdd") if x not in there]
+        raise InputError(f"{name}, derivatives: 'logged' needs q, qd and qdd; missing: {listed(missing)}.")
+    # logged derivatives belong to q, not to what a sensor with its noise measured
+    position = "measured_q" if "measured_q" in there and derivatives != "logged" else "q"
+    if position not in there:
+        raise InputError(
+            f"{name}: no positions q of the joints; it has {listed([*there, *ignored])}. Say which columns "
+            "they are: columns={'theirs': 'q'} (--columns theirs=q)."
+        )
+    motion = tuple(x for x in ("qd", "qdd") if x in there and position == "q")
+    return ChosenQuantities(position, kind, (position, kind, *beside, *motion))
+
+
+def _effort(there: Sequence[str], ignored: Sequence[str], name: str, wanted: str | None) -> EffortKind:
+    found = [x for x in EFFORTS if x in there]
+    if wanted is not None:
+        check_choice(wanted, EFFORTS, f"{name}, effort")
+        if wanted not in found:
+            raise InputError(f"{name}, effort: there is no {wanted}; it has {listed([*there, *ignored])}.")
+        return cast(EffortKind, wanted)
+    if not found:
+        raise InputError(
+            f"{name}: no effort of the joints: tau, current or voltage; it has {listed([*there, *ignored])}. "
+            "Say which columns it is: columns={'theirs': 'tau'} (--columns theirs=tau)."
+        )
+    if "tau" in found and len(found) > 1:
+        raise InputError(
+            f"{name}: {' and '.join(found)} are all there; say which was measured and is to be fitted: "
+            f"effort={found[0]!r} or {' or '.join(map(repr, found[1:]))}."
+        )
+    return "voltage" if "voltage" in found else cast(EffortKind, found[0])

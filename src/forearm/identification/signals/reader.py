@@ -1,0 +1,122 @@
+"""The rows of a log, as often as they are asked for: from memory where they are few, else read again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.errors import InputError
+from forearm.identification.signals import table as tables
+from forearm.identification.signals.cleaning import TURN, Cleaner, Stretch
+from forearm.identification.signals.order import check_resets, in_order, period_of
+from forearm.identification.signals.table import LogTable, in_chunks
+from forearm.identification.signals.tally import Tally
+from forearm.spatial import Floats
+
+JUMPS = 4.0  # times the steps of a position: a jump
+# The largest steps, which may be jumps themselves, do not tell how fast a position moves:
+LARGEST = 20  # of them, and
+ONE_IN = 500  # of all.
+
+
+class LogReader:
+    """A log whose head is read: all of it, where it is short enough to be held in memory.
+
+    Args:
+        table: where its rows are from.
+        period: between rows, s, where there are no times.
+        is_logged: whether derivatives are read, so that no row may lack them.
+
+    Attributes:
+        table: as given.
+        period: between rows, s; None: rows are states, without a time.
+        head: the rows that were read.
+        is_whole: whether that is all.
+        findings: what was found about their order.
+    """
+
+    def __init__(self, table: LogTable, period: float | None, is_logged: bool) -> None:
+        self.table = table
+        self._given = period
+        self._needed = np.zeros(len(table.headings), dtype=np.bool_)
+        self._needed[0] = True
+        for x in (table.position, *(("qd", "qdd") if is_logged else ())):
+            self._needed[table.at(x)] = True
+        self._chunks = self._timed(table.chunks())
+        self.head, self.is_whole = self._read_head()
+        self._numbers: NDArray[np.int64] = np.arange(len(self.head))
+        self._jumps = np.full(table.n, np.inf)
+        self.period: float | None = None
+        self.findings: list[str] = []
+        if table.time is not None or period is not None:
+            self.period = period_of(table, self.head[:, 0])
+            check_resets(table, self.head[:, 0], self.period)
+            if self.is_whole:
+                self.head, self._numbers, self.findings = in_order(table, self.head, self.period)
+            self._jumps = _jumps(table, self.head)
+
+    def first(self, tally: Tally) -> Iterator[Stretch]:
+        """The pieces of the log, the first time: what follows the head is not read twice. The head of a log
+        that is not whole is let go of.
+        """
+        if self.is_whole:
+            return self.again(tally)
+        rows, self.head = self.head, self.head[:0]
+        return self._cleaned(_numbered(chain(in_chunks(rows), self._chunks)), tally)
+
+    def again(self, tally: Tally) -> Iterator[Stretch]:
+        """The pieces of the log, from its beginning."""
+        if self.is_whole:
+            parts = in_chunks(self._numbers)
+            return self._cleaned(zip(in_chunks(self.head), parts, strict=True), tally)
+        return self._cleaned(_numbered(self._timed(self.table.chunks())), tally)
+
+    def _cleaned(self, chunks: Iterable[tuple[Floats, NDArray[np.int64]]], tally: Tally) -> Iterator[Stretch]:
+        cleaner = Cleaner(self.table, self.period, self._jumps, self._needed, tally)
+        for rows, numbers in chunks:
+            tally.rows += len(rows)
+            yield from cleaner.stretches(rows, numbers)
+        yield from cleaner.rest()
+
+    def _read_head(self) -> tuple[Floats, bool]:
+        chunks: list[Floats] = []
+        count = 0
+        is_whole = True
+        for chunk in self._chunks:
+            chunks.append(chunk)
+            count += chunk.size
+            if count > tables.KEPT:
+                is_whole = False
+                break
+        if not count:
+            raise InputError(f"{self.table.name}: no row of numbers.")
+        return np.concatenate(chunks), is_whole
+
+    def _timed(self, chunks: Iterator[Floats]) -> Iterator[Floats]:
+        """Rows whose numbers become times, where a period was given."""
+        for rows in chunks:
+            if self._given is not None:
+                rows[:, 0] *= self._given
+            yield rows
+
+
+def _numbered(chunks: Iterable[Floats]) -> Iterator[tuple[Floats, NDArray[np.int64]]]:
+    first = 0
+    for rows in chunks:
+        yield rows, np.arange(first, first + len(rows))
+        first += len(rows)
+
+
+def _jumps(table: LogTable, rows: Floats) -> Floats:
+    """Steps of positions (n,) that are far beyond all but a few of these rows; whole turns do not count."""
+    q = rows[:, table.at(table.position)]
+    steps = np.diff(q[np.isfinite(q).all(axis=1)], axis=0)
+    if not len(steps):
+        return np.full(table.n, np.inf)
+    sizes = np.abs(steps - TURN * np.round(steps / TURN) * table.is_angle)
+    rank = max(0, len(sizes) - 1 - LARGEST - len(sizes) // ONE_IN)
+    usual = np.partition(sizes, rank, axis=0)[rank]
+    return np.where(usual > 0.0, JUMPS * usual, np.inf)

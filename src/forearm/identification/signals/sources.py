@@ -1,0 +1,201 @@
+"""A user's log opened: a file, arrays by name, or what a plan or a simulation left."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError, shorten
+from forearm.identification.signals.quantities import READ, chosen_quantities
+from forearm.identification.signals.table import LogTable, stacked
+from forearm.logs.columns import Columns, listed
+from forearm.logs.csvfile import CsvReader
+from forearm.logs.motion import MotionLog, arrays_of_file
+from forearm.logs.motion_columns import MotionColumns, motion_columns
+from forearm.logs.spelling import time_column, words_for
+from forearm.logs.stream import PARQUET, STANDARD, TEXT, reading
+from forearm.spatial import Floats
+from forearm.trajectories.recorded import units_of
+from forearm.values import as_floats
+
+
+@dataclass(frozen=True)
+class LogRequest:
+    """What a caller says of a log: whose it is, other names of columns, units, which effort is meant, where
+    derivatives come from, its name.
+    """
+
+    arm: Arm
+    columns: Mapping[str, str] | None
+    units: str | Sequence[str]
+    effort: str | None
+    derivatives: str | None
+    name: str | None
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the joints."""
+        return tuple(joint.name for joint in self.arm.joints)
+
+
+def open_log(log: Any, asked: LogRequest) -> LogTable:
+    """The log as a table, its quantities chosen and in our units."""
+    if isinstance(log, str | os.PathLike):
+        kind = Path(log).suffix.lower()
+        if kind in (*TEXT, *PARQUET) or os.fspath(log) == STANDARD:
+            return _from_file(os.fspath(log), asked)
+        return _from_arrays(arrays_of_file(Path(log)), asked, Path(log).name)
+    if isinstance(log, MotionLog):
+        return _from_motion(log, asked)
+    if hasattr(log, "keys") and hasattr(log, "__getitem__"):
+        return _from_arrays({str(key): log[key] for key in log.keys()}, asked, "log")  # noqa: SIM118
+    if isinstance(getattr(log, "log", None), MotionLog):
+        return _from_motion(log.log, asked)
+    raise InputError(
+        f"log: expected the path of a file, arrays by name, or a plan or simulation, got {shorten(log)}."
+    )
+
+
+def _from_file(path: str, asked: LogRequest) -> LogTable:
+    with reading(path) as log:
+        found = motion_columns(log.header, asked.joints, READ, log.name, asked.columns)
+        first = log.line if isinstance(log, CsvReader) else 1
+    name = asked.name or log.name
+    chosen = chosen_quantities(tuple(found.names), found.ignored, name, asked.effort, asked.derivatives)
+    places, n = list(found.places), asked.arm.n
+    head = int(found.time is not None)
+    at = {x: places[head + k * n : head + (k + 1) * n] for k, x in enumerate(found.names)}
+    wanted = [*places[:head], *(place for x in chosen.all for place in at[x])]
+    scale = _scale(asked, chosen.all, found.time_unit)
+    is_read = False
+
+    def chunks() -> Iterator[Floats]:
+        nonlocal is_read
+        if is_read and path == STANDARD:
+            raise InputError(
+                "standard input: too long to be held in memory, and it cannot be read twice; give a file."
+            )
+        is_read = True
+        count = 0
+        with reading(path) as again:
+            columns = Columns({"all": tuple(wanted)}, (), ("",) * len(wanted))
+            for block in again.blocks(columns, whole=False, missing=True):
+                rows = block.states["all"]
+                if not head:
+                    rows = np.column_stack([np.arange(count, count + len(rows), dtype=np.float64), rows])
+                count += len(rows)
+                yield rows / scale
+
+    kind = "line" if isinstance(log, CsvReader) else "row"
+    names = {x: found.names[x] for x in chosen.all}
+    return LogTable(
+        name, found.time, chosen.position, chosen.effort, names, _angles(asked.arm),
+        lambda row: f"{kind} {row + first}", chunks,
+    )  # fmt: skip
+
+
+def _from_motion(log: MotionLog, asked: LogRequest) -> LogTable:
+    return _from_arrays({"t": log.t, **log.blocks}, asked, log.name)
+
+
+def _from_arrays(given: Mapping[str, Any], asked: LogRequest, name: str) -> LogTable:
+    """Arrays (T, n) by quantity, or one column (T,) for each joint, as a data frame has them."""
+    name = asked.name or name
+    if not given:
+        raise InputError(f"{name}: nothing in it; expected arrays t (T,), q (T, {asked.arm.n}) and tau.")
+    times = time_column(list(given), asked.columns)
+    time = list(given)[times[0]] if times else None
+    words = words_for(READ, asked.columns)
+    whole = {words[key.lower()]: key for key in given if key.lower() in words}
+    if not whole:
+        return _from_columns(given, asked, name)
+    t = None if time is None else _array(given[time], (-1,), f"{name}, {time}")
+    known = tuple(whole)
+    ignored = tuple(key for key in given if key != time and key not in whole.values())
+    chosen = chosen_quantities(known, ignored, name, asked.effort, asked.derivatives)
+    shape = (-1, asked.arm.n)
+    blocks = [_array(given[whole[x]], shape, f"{name}, {whole[x]}") for x in chosen.all]
+    names = {x: tuple(f"{whole[x]}, {joint}" for joint in asked.joints) for x in chosen.all}
+    return _of_arrays(asked, name, (t, time, times[1] if times else 1.0), blocks, names, chosen)
+
+
+def _from_columns(given: Mapping[str, Any], asked: LogRequest, name: str) -> LogTable:
+    header = list(given)
+    found = motion_columns(header, asked.joints, READ, name, asked.columns)
+    chosen = chosen_quantities(tuple(found.names), found.ignored, name, asked.effort, asked.derivatives)
+    arrays = {key: _array(given[key], (-1,), f"{name}, {key}") for key in _used(found, chosen.all)}
+    _check_lengths(arrays, name)
+    blocks = [np.column_stack([arrays[key] for key in found.names[x]]) for x in chosen.all]
+    names = {x: found.names[x] for x in chosen.all}
+    t = arrays[found.time] if found.time else None
+    return _of_arrays(asked, name, (t, found.time, found.time_unit), blocks, names, chosen)
+
+
+def _used(found: MotionColumns, quantities: Sequence[str]) -> list[str]:
+    return [*([found.time] if found.time else []), *(key for x in quantities for key in found.names[x])]
+
+
+def _of_arrays(
+    asked: LogRequest,
+    name: str,
+    times: tuple[Floats | None, str | None, float],
+    blocks: list[Floats],
+    names: Mapping[str, tuple[str, ...]],
+    chosen: Any,
+) -> LogTable:
+    t, time, unit = times
+    lengths = dict(zip(names, blocks, strict=True)) | ({time: t} if t is not None and time else {})
+    _check_lengths(lengths, name)
+    scale = _scale(asked, tuple(names), unit)
+
+    def chunks() -> Iterator[Floats]:
+        for rows in stacked(t, blocks):
+            yield rows / scale
+
+    return LogTable(
+        name,
+        time,
+        chosen.position,
+        chosen.effort,
+        names,
+        _angles(asked.arm),
+        lambda row: f"row {row}",
+        chunks,
+    )
+
+
+def _array(value: Any, shape: tuple[int, ...], what: str) -> Floats:
+    """Numbers of this shape, without a copy where they are float64 already; -1: any length."""
+    array = value if isinstance(value, np.ndarray) and value.dtype == np.float64 else as_floats(value, what)
+    if array.ndim != len(shape) or array.shape[1:] != shape[1:]:
+        text = ", ".join("T" if size < 0 else str(size) for size in shape)
+        raise InputError(
+            f"{what}: expected shape ({text}{',' if len(shape) == 1 else ''}), got {array.shape}."
+        )
+    return np.asarray(array)
+
+
+def _check_lengths(arrays: Mapping[str, Floats], name: str) -> None:
+    lengths = {key: len(array) for key, array in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        said = listed([f"{key} {count}" for key, count in lengths.items()])
+        raise InputError(f"{name}: expected as many rows of every quantity, got {said}.")
+
+
+def _angles(arm: Arm) -> Floats:
+    return np.array([joint.kind == "revolute" for joint in arm.joints], dtype=np.float64)
+
+
+def _scale(asked: LogRequest, quantities: Sequence[str], time_unit: float) -> Floats:
+    """How many of the units of each column are one of ours."""
+    given = units_of(asked.units)
+    turning = np.where(_angles(asked.arm) > 0.0, given.get("angles", 1.0), 1.0)
+    ones = np.ones(asked.arm.n)
+    parts = [turning if x.removeprefix("measured_") in ("q", "qd", "qdd") else ones for x in quantities]
+    return np.concatenate([[given.get("times", time_unit)], *parts])

@@ -1,0 +1,175 @@
+"""Pieces of a log as samples: positions through windows, efforts beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from forearm.identification.log_derivatives import even_steps, smoothed, taps
+from forearm.identification.samples import Samples
+from forearm.identification.signals.cleaning import Stretch
+from forearm.identification.signals.convolution import filtered
+from forearm.identification.signals.shifting import Shifter
+from forearm.identification.signals.table import LogTable
+from forearm.spatial import Floats
+
+BLOCK = 4096  # samples at most in a block
+ALL, SLOPE = (0, 1, 2), (1,)  # derivatives of a window's polynomial
+SLOPE_HALF = 4  # half window of slopes of efforts where the motion needs none
+
+
+@dataclass(frozen=True, eq=False)
+class WindowPlan:
+    """How samples are made of the rows of a log.
+
+    Attributes:
+        table: where the rows are from.
+        period: between rows, s; None: rows are states, without a time.
+        half: half window; where derivatives are logged, of the slope of efforts alone.
+        is_logged: whether qd and qdd are taken as they were logged.
+        lowest, highest: efforts (n,) from which on they are clipped.
+        is_dead: joints (n,) whose effort says nothing.
+    """
+
+    table: LogTable
+    period: float | None
+    half: int
+    is_logged: bool
+    lowest: Floats
+    highest: Floats
+    is_dead: Floats
+
+    @property
+    def lost(self) -> int:
+        """Rows that each end of a piece loses."""
+        return 0 if self.period is None else self.half
+
+
+def samples_of(plan: WindowPlan, stretches: Iterable[Stretch], shift: float) -> Iterator[Samples]:
+    """The samples of all pieces."""
+    maker = _SampleMaker(plan, shift)
+    for stretch in stretches:
+        if stretch.starts:
+            yield from maker.samples(None)
+        yield from maker.samples(stretch.rows)
+    yield from maker.samples(None)
+
+
+class _SampleMaker:
+    """Rows of a piece in, samples out; None ends the piece.
+
+    Inside, a row is t, then q (and qd, qdd where they are logged), then efforts (and currents), then 1 for
+    each usable effort.
+    """
+
+    def __init__(self, plan: WindowPlan, shift: float) -> None:
+        self._plan = plan
+        n, table = plan.table.n, plan.table
+        motion = [table.position, *(("qd", "qdd") if plan.is_logged else ())]
+        beside = ["current"] if table.effort == "voltage" and table.has("current") else []
+        self._columns = [0, *(k for x in (*motion, table.effort, *beside) for k in _places(table, x))]
+        first, count = 1 + len(motion) * n, (1 + len(beside)) * n
+        self._effort = slice(first, first + n)
+        self._efforts = slice(first, first + count)
+        self._usable = slice(first + count, first + count + n)
+        self._has_current = bool(beside)
+        self._shifter = Shifter(shift, self._efforts, self._usable)
+        self._held = np.zeros(count)  # the last efforts that were numbers
+        self._rows = np.zeros((0, first + count + n))
+        self._starts = True
+
+    def samples(self, rows: Floats | None) -> Iterator[Samples]:
+        """What can be given after these rows."""
+        ready = self._shifter.shifted(self._rows[:0] if rows is None else self._marked(rows), rows is None)
+        self._rows = np.concatenate([self._rows, ready]) if len(self._rows) else ready
+        edge = 2 * self._plan.lost
+        while len(self._rows) >= BLOCK + edge or (rows is None and len(self._rows) > edge):
+            yield self._block(self._rows[: BLOCK + edge])
+            self._rows = self._rows[BLOCK:]
+            self._starts = False
+        if rows is None:
+            self._rows = self._rows[:0]
+            self._starts = True
+            self._shifter.start()
+
+    def _marked(self, rows: Floats) -> Floats:
+        """Rows in the order of this class, efforts that are no number held from before and marked."""
+        plan = self._plan
+        taken = rows[:, self._columns]
+        efforts = taken[:, self._efforts]
+        if not np.isfinite(efforts).all():
+            taken[:, self._efforts] = self._filled(efforts)
+        effort = rows[:, plan.table.at(plan.table.effort)]
+        usable = (
+            np.isfinite(effort) & (effort > plan.lowest) & (effort < plan.highest) & (plan.is_dead == 0.0)
+        )
+        if self._has_current:
+            usable &= np.isfinite(rows[:, plan.table.at("current")])
+        self._held = taken[-1, self._efforts]
+        return np.concatenate([taken, usable], axis=1)
+
+    def _filled(self, efforts: Floats) -> Floats:
+        with_last = np.concatenate([self._held[None, :], efforts])
+        last = np.where(np.isfinite(with_last), np.arange(len(with_last))[:, None], 0)
+        last = np.maximum.accumulate(last, axis=0)
+        return np.asarray(np.take_along_axis(with_last, last, axis=0)[1:])
+
+    def _block(self, rows: Floats) -> Samples:
+        plan = self._plan
+        n, lost = plan.table.n, plan.lost
+        inner = rows[lost : len(rows) - lost]
+        q = slice(1, 1 + n)
+        if plan.period is None:
+            motion: Sequence[Floats] = (
+                inner[:, q],
+                inner[:, n + 1 : 2 * n + 1],
+                inner[:, 2 * n + 1 : 3 * n + 1],
+            )
+            slope = np.zeros((len(inner), n))
+        elif plan.is_logged:
+            motion: Sequence[Floats] = (
+                inner[:, q],
+                inner[:, n + 1 : 2 * n + 1],
+                inner[:, 2 * n + 1 : 3 * n + 1],
+            )
+            slope = _windows(rows[:, 0], rows[:, self._effort], plan, SLOPE)[0]
+        else:
+            motion = _windows(rows[:, 0], rows[:, q], plan, ALL)
+            slope = _windows(rows[:, 0], rows[:, self._effort], plan, SLOPE)[0]
+        current = inner[:, self._effort.stop : self._efforts.stop].copy() if self._has_current else None
+        return Samples(
+            inner[:, 0].copy(),
+            *(np.ascontiguousarray(x) for x in motion),  # not the rows, which hold much more
+            inner[:, self._effort].copy(),
+            np.ascontiguousarray(slope),
+            inner[:, self._usable] > 0.0,
+            current,
+            self._starts,
+        )
+
+
+def _places(table: LogTable, quantity: str) -> range:
+    where = table.at(quantity)
+    return range(where.start, where.stop)
+
+
+def _windows(t: Floats, values: Floats, plan: WindowPlan, orders: Sequence[int]) -> list[Floats]:
+    """Value, slope or curvature of the windows' polynomials, (T - 2 half, m) each: by the same weights where
+    times are even, by a fit of its own where they are not.
+    """
+    assert plan.period is not None
+    half = plan.half
+    uneven = np.concatenate([[0], np.cumsum(~even_steps(t, plan.period))])
+    odd = uneven[2 * half :] > uneven[: len(t) - 2 * half]  # (T - 2 half,)
+    if odd.all():
+        out = [np.empty((len(odd), values.shape[1])) for _ in orders]
+    else:
+        out = filtered(values, taps(half, plan.period)[list(orders)])
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], odd, [False]])))
+    for begin, end in zip(edges[::2], edges[1::2], strict=True):
+        fit = smoothed(t[begin : end + 2 * half], values[begin : end + 2 * half], half)
+        for k, order in enumerate(orders):
+            out[k][begin:end] = (fit.q, fit.qd, fit.qdd)[order]
+    return out

@@ -6,13 +6,14 @@ take away noise without distorting either, and noise that is independent from sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forearm.identification.drive_law import COULOMB, LOSS, OFFSET, STATIC, STRIBECK_SPEED
 from forearm.identification.effort_model import EffortModel, EffortScale
 from forearm.identification.samples import PreparedLog, Samples
 from forearm.spatial import Floats
@@ -23,6 +24,7 @@ Extras: TypeAlias = Callable[[Samples, Floats], Floats]
 MOVING = 3.0  # standard deviations of qd: a joint that is slower may as well stand, or go the other way
 # samples: nearer to where a joint reverses, a jump of its effort cannot be told from an early or a late one
 NEAR_REVERSAL = 1.5
+JUMPING = (*COULOMB, *STATIC, STRIBECK_SPEED, LOSS, OFFSET, ".mu")  # figures whose efforts jump, or stay
 SLOWEST = 1e-4  # of a joint's largest speed, where nothing is known of the error of its speed
 
 
@@ -88,7 +90,7 @@ class RowSource:
             y = s.effort - model.known(s)
             if efforts is not None:
                 y = y - efforts + model.times(columns, x)
-            parts = [columns, s.slope[:, :, None]]
+            parts = [columns, np.zeros((*s.q.shape, 1))]
             if extras is not None:
                 p = len(model.base)
                 rigid = columns[:, :, :p] @ x[:p]
@@ -101,6 +103,20 @@ class RowSource:
             given = None if before is None else _means(before.efforts(s), self.averaged)
             whole = np.asarray(usable.reshape(len(t), self.averaged, -1).all(axis=1))
             yield Rows(t, columns, y, effort, speed, whole, s.starts, given)
+
+
+def with_slopes(rows: Iterable[Rows], model: EffortModel, x: Floats) -> Iterator[Rows]:
+    """Rows whose column of a time shift is filled: d effort / dt of the model at x, which has no noise.
+
+    That of measured efforts has, and a shift that follows noise comes out too small and too sure. Dry
+    friction jumps where joints reverse and has no slope elsewhere: it is left out.
+    """
+    smooth = np.where([name.endswith(JUMPING) for name in model.names], 0.0, x[: len(model.names)])
+    for block in rows:
+        efforts = model.times(block.columns, smooth)
+        slope = np.gradient(efforts, block.t, axis=0) if len(block.t) > 1 else np.zeros_like(efforts)
+        block.columns[:, :, model.width] = slope
+        yield block
 
 
 def row_source(log: PreparedLog, scale: EffortScale, shift: float, fastest: Floats) -> RowSource:

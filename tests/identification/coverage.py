@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from identification.dense_fit import dense_columns
 from identification.measured import FourierMotion, closed_loop, excited_motion, measured
-from identification.true_arms import believed, small_true, true_values, with_stribeck
+from identification.true_arms import believed, small_true, true_values, with_motors_of, with_stribeck
 from numpy.typing import NDArray
 
 import forearm as fa
@@ -137,6 +137,8 @@ def circumstances() -> dict[str, Circumstance]:
     unequal = rms * [0.005, 0.1]
     curved, load = with_stribeck(arm), {"mass": 0.8, "com": [0.02, -0.03, 0.06]}
     slow = excited_motion(arm, 10.0, 2, harmonics=7)
+
+    by_sheet = with_motors_of(nominal, arm)
 
     def case(name: str, true: Arm = arm, options: dict[str, Any] | None = None, **log: Any) -> Circumstance:
         given = {"rate": 250.0, "effort_noise": NOISE, "is_share": True, **log}

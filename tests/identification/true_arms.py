@@ -133,6 +133,17 @@ def believed(true: Arm, share: float = 0.3, friction: Belief = "none", seed: int
     return arm.with_drives(drives)
 
 
+def with_motors_of(arm: Arm, true: Arm) -> Arm:
+    """The arm with the torque constants and resistances of another: those of a data sheet that is right."""
+    drives = {}
+    for off, joint in zip(arm.joints, true.joints, strict=True):
+        assert off.motor is not None
+        assert joint.motor is not None
+        known = replace(joint.motor, rotor_inertia=off.motor.rotor_inertia)
+        drives[joint.name] = {"motor": known}
+    return arm.with_drives(drives)
+
+
 def behind_gear(arm: Arm) -> Arm:
     """What a torque sensor behind the gear feels: no rotor, no gear losses, no friction at the motor."""
     made = []

@@ -52,7 +52,7 @@ def consistent_fit(
     unknowns = solution.unknowns
     model = unknowns.model
     p, names = len(model.base), unknowns.names
-    signs = np.array([_sign(model, name) for name in names[p:]])
+    signs = np.array([bound_sign(model, name) for name in names[p:]])
     R = np.concatenate([solution.R[:, :p] @ model.base.matrix, solution.R[:, p:] * signs], axis=1)
     own = prior if isinstance(prior, Prior) else cad_prior(arm, prior)
     count = len(model.base.standard)
@@ -66,7 +66,7 @@ def consistent_fit(
     for k in hidden:  # where data say nothing, the file does
         free[k - p] = max(share * abs(solution.z[k]), NOTHING)
     guess = solution.z[p:] * signs
-    lower = np.array([_lower(model, name) for name in names[p:]])
+    lower = np.array([lower_bound(model, name) for name in names[p:]])
     whole = Prior(
         np.concatenate([own.mean, np.maximum(guess, np.where(np.isfinite(lower), lower, guess))]),
         np.concatenate([own.std, free]),
@@ -87,11 +87,13 @@ def _figure(model: EffortModel, name: str) -> str:
     return ""
 
 
-def _sign(model: EffortModel, name: str) -> float:
+def bound_sign(model: EffortModel, name: str) -> float:
+    """-1 for figures that are at most 0, which bounds from below turn round."""
     return -1.0 if _figure(model, name) in BRAKES_BACKWARDS else 1.0
 
 
-def _lower(model: EffortModel, name: str) -> float:
+def lower_bound(model: EffortModel, name: str) -> float:
+    """What a figure is at least, after `bound_sign`."""
     figure = _figure(model, name)
     is_bounded = figure in AT_LEAST_ZERO or figure in BRAKES_BACKWARDS or figure.endswith(".mu")
     return 0.0 if is_bounded else -np.inf

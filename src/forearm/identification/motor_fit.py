@@ -14,6 +14,7 @@ from forearm.identification.measured_log import torque_constants
 from forearm.identification.samples import PreparedLog
 from forearm.spatial import Floats
 
+AVERAGED = 20  # samples of a row: noise of currents, which stand among the columns, would make R too small
 SIZE = 3  # columns: current, speed, voltage
 
 
@@ -48,8 +49,9 @@ def fit_motors(arm: Arm, logs: list[PreparedLog]) -> MotorFit:
         for s in log.blocks():
             assert s.current is not None
             for i, condenser in enumerate(condensers):
-                rows = np.stack([s.current[:, i], s.qd[:, i], s.effort[:, i]], axis=1)
-                condenser.add(rows[s.usable[:, i]])
+                rows = np.stack([s.current[:, i], s.qd[:, i], s.effort[:, i]], axis=1)[s.usable[:, i]]
+                whole = len(rows) // AVERAGED
+                condenser.add(rows[: whole * AVERAGED].reshape(whole, AVERAGED, SIZE).mean(axis=1))
     found = []
     for joint, condenser in zip(arm.joints, condensers, strict=True):
         triangle = condenser.triangle()

@@ -6,14 +6,13 @@ take away noise without distorting either, and noise that is independent from sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.identification.drive_law import COULOMB, LOSS, OFFSET, STATIC, STRIBECK_SPEED
 from forearm.identification.effort_model import EffortModel, EffortScale
 from forearm.identification.samples import PreparedLog, Samples
 from forearm.spatial import Floats
@@ -23,8 +22,7 @@ MOST_AVERAGED = 50  # samples in a row
 Extras: TypeAlias = Callable[[Samples, Floats], Floats]
 MOVING = 3.0  # standard deviations of qd: a joint that is slower may as well stand, or go the other way
 # samples: nearer to where a joint reverses, a jump of its effort cannot be told from an early or a late one
-NEAR_REVERSAL = 1.5
-JUMPING = (*COULOMB, *STATIC, STRIBECK_SPEED, LOSS, OFFSET, ".mu")  # figures whose efforts jump, or stay
+NEAR_REVERSAL = 2.0
 SLOWEST = 1e-4  # of a joint's largest speed, where nothing is known of the error of its speed
 
 
@@ -34,7 +32,8 @@ class Rows:
 
     Attributes:
         t: times (T,), s.
-        columns: (T, n, width + 1 + e): those of the model, d effort / dt, and further ones that tests
+        columns: (T, n, width + 1 + e): those of the model, what a shift in
+            time changes, and further ones that tests
             of what is left hold it against.
         y: what they are to explain (T, n).
         effort: the measured efforts, as torques (T, n).
@@ -88,9 +87,10 @@ class RowSource:
             s = self.scale.torque(s)
             columns, efforts = model.columns(s, x)
             y = s.effort - model.known(s)
+            linear = model.times(columns, x)
             if efforts is not None:
-                y = y - efforts + model.times(columns, x)
-            parts = [columns, np.zeros((*s.q.shape, 1))]
+                y = y - efforts + linear
+            parts = [columns, self._slopes(s, linear if efforts is None else efforts)[:, :, None]]
             if extras is not None:
                 p = len(model.base)
                 rigid = columns[:, :, :p] @ x[:p]
@@ -104,19 +104,16 @@ class RowSource:
             whole = np.asarray(usable.reshape(len(t), self.averaged, -1).all(axis=1))
             yield Rows(t, columns, y, effort, speed, whole, s.starts, given)
 
-
-def with_slopes(rows: Iterable[Rows], model: EffortModel, x: Floats) -> Iterator[Rows]:
-    """Rows whose column of a time shift is filled: d effort / dt of the model at x, which has no noise.
-
-    That of measured efforts has, and a shift that follows noise comes out too small and too sure. Dry
-    friction jumps where joints reverse and has no slope elsewhere: it is left out.
-    """
-    smooth = np.where([name.endswith(JUMPING) for name in model.names], 0.0, x[: len(model.names)])
-    for block in rows:
-        efforts = model.times(block.columns, smooth)
-        slope = np.gradient(efforts, block.t, axis=0) if len(block.t) > 1 else np.zeros_like(efforts)
-        block.columns[:, :, model.width] = slope
-        yield block
+    def _slopes(self, s: Samples, efforts: Floats) -> Floats:
+        """What a shift of the measured efforts changes of torques (T, n), by the efforts of the model: measured
+        ones are too noisy, and smoothed they would spread jumps to samples that have none.
+        """
+        if len(s.t) < 2 or not self.log.signals.window:
+            return np.zeros_like(efforts)
+        slopes = np.gradient(efforts, s.t, axis=0)
+        if self.scale.of_current is None:
+            slopes = slopes - self.scale.by_speed * s.qdd
+        return np.asarray(slopes)
 
 
 def row_source(log: PreparedLog, scale: EffortScale, shift: float, fastest: Floats) -> RowSource:

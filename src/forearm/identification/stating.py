@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.identification.consistent_stage import ConsistentFit, arm_of
+from forearm.identification.consistent_stage import ConsistentFit, arm_of, bound_sign, lower_bound
 from forearm.identification.deviations import deviations_of
 from forearm.identification.effort_model import EffortModel, effort_model
 from forearm.identification.fitting import Fitted, Fitting, left_out, residuals
@@ -21,6 +21,7 @@ from forearm.spatial import Floats
 from forearm.tables import number
 
 MOST_SHOWN = 20_000  # rows that are kept to be looked at
+CLEARLY = 3.0  # deviations
 NAMES = ("linear", "friction")
 
 
@@ -29,13 +30,15 @@ def stated(
     fits: Sequence[Fitted],
     tests: tuple[ResidualTest, ...],
     last: ConsistentFit,
+    possible: Callable[[Solution], ConsistentFit],
     confidence: float,
 ) -> Identification:
-    """The result: parameters, the arm, what is left, what cannot be told."""
+    """The result: parameters, the arm, what is left, what cannot be told; `possible` is the last stage."""
     model, solution = fitting.model, fits[-1].solution
     final = replace(solution, z=last.z)
     course = _course(fitting, final)
-    ahead = left_out(fits[-1], fitting.weighting != "ordinary")
+    weighted = fitting.weighting != "ordinary"
+    ahead = left_out(fits[-1], weighted, lambda found: possible(found).z, fitting.progress)
     stages = [_stage(name, fit) for name, fit in zip(NAMES, fits, strict=False)]
     stages.append(_last_stage(model, final, last, course.rms))
     arm, notes = _arm(model, final, last, solution, fitting.motors)
@@ -65,7 +68,7 @@ def stated(
         logs=logs,
         stages=tuple(stages),
         tests=tests,
-        findings=(*_findings(fits), *notes),
+        findings=(*_findings(fits), *_impossible(model, parameters, std), *notes),
     )
 
 
@@ -89,6 +92,21 @@ def _findings(fits: Sequence[Fitted]) -> list[str]:
         "The fit did not settle: values move from pass to pass. The data do not tell all that is asked for; "
         "ask for less friction, or give the shift."
     ]
+
+
+def _impossible(model: EffortModel, parameters: ParameterSet, std: ParameterSet) -> list[str]:
+    """Figures of drives that came out clearly beyond what they can be."""
+    made = []
+    for name in parameters:
+        least = lower_bound(model, name)
+        away = parameters[name] * bound_sign(model, name) - least
+        if away < -CLEARLY * std[name]:
+            made.append(
+                f"{name} came out at {parameters[name]:.4g} +- {std[name]:.2g}, which no drive has: something else "
+                "acts on that joint (a wrong sign, an offset, a spring, elasticity), or it moved too little. The "
+                "arm has the nearest value that is possible."
+            )
+    return made
 
 
 def _chosen(solution: Solution) -> list[int]:

@@ -23,7 +23,8 @@ from forearm.spatial import Floats
 FOLDS = 5  # parts of a single log that are left out in turn
 MOST_KEPT = 100_000_000  # bytes of rows: more are made anew in every pass
 PASSES = 12  # of a stage
-SHIFT_MOVES = 0.05  # of its deviation: a shift that moves less has settled
+SHIFT_MOVES = 0.05  # of its deviation: a shift that moves less has settled,
+SHIFT_RESTS = 0.4  # after some passes one that moves less than that
 MOST_SHIFT = 50.0  # periods: efforts that come later belong to another motion
 STILL = 0.01  # of their deviations: unknowns that move less have settled
 ENOUGH = 2.0  # rows for each unknown, at least
@@ -114,16 +115,21 @@ class Fitting:
         total = source.log.signals.used // source.averaged
         return condense(rows, self.model.arm.n, self.model.width + 1 + further, self.folds, total)
 
-    def shift(self, solution: Solution) -> bool:
-        """Move efforts by the shifts that a fit found; whether any moved."""
+    def shift(self, solution: Solution, k: int = 0) -> bool:
+        """Move efforts by the shifts that pass k found; whether any moved.
+
+        Rows come and go at reversals as a shift moves, and it may never come to rest: what counts as rest
+        grows with the passes.
+        """
         moved = False
+        rest = SHIFT_MOVES * 2.0 ** max(k - 3, 0)
         for log, source in enumerate(self.sources):
             place = solution.unknowns.shift_place(log)
             if place is None:
                 continue
             step = float(solution.x[place])
             spread = math.sqrt(float(_variance(solution, place)))
-            if abs(step) > max(SHIFT_MOVES * spread, 1e-4 * source.log.signals.period):
+            if abs(step) > max(min(rest, SHIFT_RESTS) * spread, 1e-4 * source.log.signals.period):
                 most = MOST_SHIFT * source.log.signals.period
                 self.sources[log] = replace(source, shift=float(np.clip(source.shift - step, -most, most)))
                 self._kept.pop(log, None)
@@ -181,7 +187,7 @@ def _passes(
     """Gauss and Newton's steps: rows at x, solved, until x and the shifts stay."""
     model, weighted = fitting.model, fitting.weighting != "ordinary"
     changes = not model.is_linear
-    for _ in range(PASSES):
+    for k in range(PASSES):
         data = fitting.condensed(x, coefficients)
         unknowns = unknowns_of(model, fitting.asked, x, is_full)
         _check_rows(fitting, data, len(unknowns.names))
@@ -189,10 +195,11 @@ def _passes(
         found = (
             _bounded(model, x, solution.x[: len(model.names)]) if changes else solution.x[: len(model.names)]
         )
-        moved = fitting.shift(solution)
+        moved = fitting.shift(solution, k)
         still = not changes or _is_still(solution, x, found)
         x = found
-        if still and not moved:
+        # slopes of the first pass are those of the arm as given, or of rows that are not whitened yet
+        if still and not moved and (k or not any(fitting.asked.shifts)):
             return data, solution, True
     return data, solution, False
 

@@ -101,15 +101,14 @@ def identify(
     model = effort_model(arm, side, kind, has_load=load)
     asked = Asked(offsets, gains, (shift is None,) * len(logs), loads_of(payload, len(logs)))
     fitting = _fitting(model, logs, asked, shift or 0.0, weighting, progress)
-    if check:
-        check_efforts(fitting)
+    doubts = check_efforts(fitting) if check else []
     fits = _fits(fitting)
     tests = _tests(fitting, fits[-1])
 
     def possible(solution: Solution) -> ConsistentFit:
         return consistent_fit(arm, solution, prior, total_mass)
 
-    return stated(fitting, fits, tests, possible(fits[-1].solution), possible, confidence)
+    return stated(fitting, fits, tests, possible(fits[-1].solution), possible, confidence, doubts)
 
 
 def _side(given: object) -> str:

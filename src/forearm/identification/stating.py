@@ -32,8 +32,11 @@ def stated(
     last: ConsistentFit,
     possible: Callable[[Solution], ConsistentFit],
     confidence: float,
+    doubts: Sequence[str],
 ) -> Identification:
-    """The result: parameters, the arm, what is left, what cannot be told; `possible` is the last stage."""
+    """The result: parameters, the arm, what is left, what cannot be told; `possible` is the last stage,
+    `doubts` are sentences on the columns of the logs.
+    """
     model, solution = fitting.model, fits[-1].solution
     final = replace(solution, z=last.z)
     course = _course(fitting, final)
@@ -68,7 +71,7 @@ def stated(
         logs=logs,
         stages=tuple(stages),
         tests=tests,
-        findings=(*_findings(fits), *_impossible(model, parameters, std), *notes),
+        findings=(*doubts, *_findings(fits), *_impossible(model, parameters, std), *notes),
     )
 
 

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from forearm.files.mjcf.compiled import from_mujoco
     from forearm.files.peer_models import to_mujoco, to_pinocchio
     from forearm.files.pinocchio_model import from_pinocchio
+    from forearm.identification import excite
     from forearm.kernels.batch_rollout import Rollout
     from forearm.kernels.kernel import Kernel, compile
     from forearm.kernels.rollout_gradient import RolloutGradient
@@ -107,6 +108,7 @@ __all__ = [
     "counting",
     "drives",
     "dynamics",
+    "excite",
     "from_dh",
     "from_mujoco",
     "from_pinocchio",
@@ -162,6 +164,7 @@ _LATER = {
     "TracedController": "kernels.traced_controller",
     **dict.fromkeys(("MotionLog", "Plan", "Request", "Waypoint", "plan", "read_motion"), "trajectories"),
     "time_optimal": "trajectories",
+    "excite": "identification",
     **dict.fromkeys(("Schedule", "Simulation", "load_simulation", "simulate", "simulate_many"), "simulation"),
 }
 

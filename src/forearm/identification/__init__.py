@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from forearm.identification.excitation.excite import excite
     from forearm.identification.logs_against_model import LogComparison, compare_log
     from forearm.identification.payload.estimate import PayloadEstimate, estimate_payload
     from forearm.identification.payload.fit import Noise
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 # Imported when first used: machine code need not be loaded for a name.
 _LATER = {
+    "excitation.excite": ("excite",),
     "logs_against_model": ("LogComparison", "compare_log"),
     "payload.estimate": ("PayloadEstimate", "estimate_payload"),
     "payload.fit": ("Noise",),
@@ -29,6 +31,7 @@ __all__ = [
     "canonical_tests",
     "compare_log",
     "estimate_payload",
+    "excite",
     "payload_from_log",
 ]
 

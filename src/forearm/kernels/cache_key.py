@@ -101,6 +101,7 @@ MAKERS = (
     "dynamics",
     "frameworks",
     "identification",
+    "identification/excitation",
     "identification/payload",
     "kernels",
     "kinematics",

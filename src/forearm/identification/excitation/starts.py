@@ -1,0 +1,158 @@
+"""Where a search begins: a posture that the arm can rest in within all limits, a random motion about it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from forearm.errors import InputError
+from forearm.identification.excitation.limits import Bounded, ExcitationLimits
+from forearm.identification.excitation.problem import ExcitationProblem
+from forearm.spatial import Floats
+
+TRIED = 400  # random postures
+INNER = 0.7  # of the ranges, where they lie
+REPAIRED = 20  # of them, those that use least, are moved into limits that they exceed
+STEPS = 30  # of such a move
+WANTED = 0.9  # of a limit, at rest
+RESTING = 0.98  # of a limit: as much may be used in a posture that a motion begins in
+BEGIN = 0.6  # of a limit: as much does a random motion use where a search begins
+ADVICE = {
+    "torque": "give a higher torque, or write a larger max_effort into the arm file",
+    "voltage": "give a higher voltage, or write a larger max_voltage into the arm file",
+    "box": "give a larger box",
+    "position": "give a smaller margin",
+}
+
+
+def check_start(limits: ExcitationLimits, start: Floats) -> None:
+    """Refuse a posture that the arm cannot rest in within its limits, or in which nothing is left to move."""
+    share, some, k, value = _worst(_at_rest(limits, start[None]))
+    if share >= RESTING:
+        raise InputError(
+            f"excite, start: {_sentence(some, k, value)}; {ADVICE[some.quantity]}, or another start."
+        )
+
+
+def postures(limits: ExcitationLimits, count: int, rng: np.random.Generator) -> list[Floats]:
+    """So many postures at rest within all limits, those first that use least of them."""
+    middle, half = 0.5 * (limits.lower + limits.upper), 0.5 * (limits.upper - limits.lower)
+    tried = middle + INNER * half * (2.0 * rng.random((TRIED, len(half))) - 1.0)
+    tried[0] = middle
+    shares = _largest(limits, tried)
+    order = np.argsort(shares, kind="stable")
+    if shares[order[0]] >= RESTING:
+        tried = np.array([_moved_in(limits, q) for q in tried[order[:REPAIRED]]])
+        shares = _largest(limits, tried)
+        order = np.argsort(shares, kind="stable")
+    best = order[0]
+    if shares[best] >= RESTING:
+        _, some, k, value = _worst(_at_rest(limits, tried[best][None]))
+        raise InputError(
+            f"excite: no posture was found in which the arm can rest within its limits: at best "
+            f"{_sentence(some, k, value)}; {ADVICE[some.quantity]}."
+        )
+    return [tried[k] for k in order[:count] if shares[k] < RESTING]
+
+
+def random_motion(problem: ExcitationProblem, posture: Floats, rng: np.random.Generator) -> Floats:
+    """Coefficients (n, f) of a random motion about a posture that uses about BEGIN of a limit."""
+    x = rng.normal(size=problem.shape)
+    if problem.start is None:
+        x[:, 0] = (posture - problem.middle) / problem.unit
+    x = _evened(problem, x)
+    allowed = max(BEGIN, 0.5 * (1.0 + problem.largest_share(problem.scaled(x, 0.0))))
+    low, high = 0.0, 1.0
+    while problem.largest_share(problem.scaled(x, high)) < allowed and high < 1e6:
+        high *= 2.0
+    for _ in range(40):
+        factor = 0.5 * (low + high)
+        fits = problem.largest_share(problem.scaled(x, factor)) < allowed
+        low, high = (factor, high) if fits else (low, factor)
+        if low > 0.95 * high:
+            break
+    return problem.scaled(x, low)
+
+
+def _evened(problem: ExcitationProblem, x: Floats) -> Floats:
+    """The same with amplitudes of which every joint uses as much of its range, velocity and acceleration."""
+    q, qd, qdd = problem.states(x)
+    middle = q.mean(axis=0)
+    limits = problem.limits
+    used = np.max(
+        [
+            np.abs(q - middle).max(axis=0) / problem.unit,
+            np.abs(qd).max(axis=0) / limits.velocity,
+            np.abs(qdd).max(axis=0) / limits.acceleration,
+        ],
+        axis=0,
+    )
+    made = x / used[:, None]
+    if problem.start is None:
+        made[:, 0] = x[:, 0]
+    return np.asarray(made)
+
+
+def _moved_in(limits: ExcitationLimits, q: Floats) -> Floats:
+    """A posture moved towards the middle of limits that it exceeds, by damped Gauss-Newton steps."""
+    n, damping = len(q), 1e-3
+    error, rows = _beyond(limits, q)
+    for _ in range(STEPS):
+        if not error.any():
+            break
+        H = rows.T @ rows
+        step = np.linalg.solve(H + damping * (np.diag(np.diag(H)) + 1e-9 * np.eye(n)), rows.T @ error)
+        moved, more = _beyond(limits, q - step)
+        if moved @ moved < error @ error:
+            q, error, rows, damping = q - step, moved, more, 0.3 * damping
+        else:
+            damping *= 10.0
+    return q
+
+
+def _beyond(limits: ExcitationLimits, q: Floats) -> tuple[Floats, Floats]:
+    """By how much shares at rest exceed WANTED, signed, and their derivatives by q."""
+    errors, rows, n = [np.zeros(0)], [np.zeros((0, len(q)))], len(q)
+    still = np.zeros((1, n))
+    for some in limits.bounded(q[None], still, still, slopes=True):
+        if some.slopes is None and some.order:
+            continue
+        by = np.eye(n) if some.slopes is None or some.slopes.q is None else some.slopes.q[0]
+        half = 0.5 * (some.high - some.low)
+        half = np.where(np.isfinite(half), half, 1.0)
+        inner = (1.0 - WANTED) * half
+        value = some.values[0]
+        over = np.maximum(value - (some.high - inner), 0.0) + np.minimum(value - (some.low + inner), 0.0)
+        errors.append(over / half)
+        rows.append(np.where(over[:, None] != 0.0, by / half[:, None], 0.0))
+    return np.concatenate(errors), np.concatenate(rows)
+
+
+def _at_rest(limits: ExcitationLimits, q: Floats) -> list[Bounded]:
+    still = np.zeros_like(q)
+    return [some for some in limits.bounded(q, still, still) if some.slopes is not None or not some.order]
+
+
+def _largest(limits: ExcitationLimits, q: Floats) -> Floats:
+    return np.max([some.shares().max(axis=1) for some in _at_rest(limits, q)], axis=0)
+
+
+def _worst(found: list[Bounded]) -> tuple[float, Bounded, int, float]:
+    """The largest share of a posture, of what, whose it is, and its value."""
+    worst = (-np.inf, found[0], 0, 0.0)
+    for some in found:
+        shares = some.shares()[0]
+        k = int(shares.argmax())
+        if shares[k] > worst[0]:
+            worst = float(shares[k]), some, k, float(some.values[0, k])
+    return worst
+
+
+def _sentence(some: Bounded, k: int, value: float) -> str:
+    unit = {"torque": "N m (N)", "voltage": "V", "box": "m"}.get(some.quantity, "rad (m)")
+    is_held = some.quantity in ("torque", "voltage")
+    does = f"needs a {some.quantity} of" if is_held else "is at"
+    friction = ", dry friction apart" if is_held else ""
+    return (
+        f"{some.who[k]} {does} {value:.4g} {unit} at rest, of {some.low[k]:.4g} to {some.high[k]:.4g} "
+        f"that are allowed{friction}"
+    )

@@ -107,15 +107,13 @@ class Excitation:
                 found.append(f"{name} is not seen by this motion.")
             elif value != 0.0 and std > POOR * abs(value):
                 found.append(
-                    f"{name} is expected to +-{std:.2g}, {std / abs(value):.0%} of its {value:.3g} in the arm."
+                    f"{name} is expected to +-{std:.2g}, {std / abs(value):.0%} of the arm's {value:.3g}."
                 )
         return tuple(found)
 
     def report(self) -> Report:
         """Expected deviations, and how much of each limit is used."""
-        columns = zip(
-            self.names, self.values.tolist(), self.std.tolist(), self.start_std.tolist(), strict=True
-        )
+        columns = (self.values.tolist(), self.std.tolist(), self.start_std.tolist())
         rows = [
             [
                 name,
@@ -124,7 +122,7 @@ class Excitation:
                 "-" if not abs(value) > 0.0 or not np.isfinite(std) else f"{100.0 * std / abs(value):.3g} %",
                 _sized(random),
             ]
-            for name, value, std, random in columns
+            for name, value, std, random in zip(self.names, *columns, strict=True)
         ]
         noise = ", ".join(number(x, 3) for x in self.noise.tolist())
         earlier = f", {self.earlier} motions before it counted in" if self.earlier else ""
@@ -134,8 +132,8 @@ class Excitation:
             f"what {self.samples} samples of the torques at the {self.torque_side} side would tell{earlier}",
             after=[
                 f"noise of one sample: {noise} N m (N)",
-                f"condition number {self.condition:.4g} (random motion: {self.start_condition:.4g}); in the mean "
-                f"deviations are {self.gain:.3g} times smaller than after a random motion in the same limits",
+                f"condition number {self.condition:.4g} (random motion: {self.start_condition:.4g}); in the "
+                f"mean deviations are {self.gain:.3g} times smaller than after that",
                 *self.poor,
                 *self.never_seen,
             ],

@@ -86,7 +86,7 @@ def _solved(H: Floats, right: Floats) -> Floats:
         except np.linalg.LinAlgError:
             continue
         return np.asarray(np.linalg.solve(L.T, np.linalg.solve(L, right)))
-    return right / size
+    return np.asarray(right / size)
 
 
 def _updated(B: Floats, s: Floats, y: Floats) -> Floats:

@@ -31,8 +31,8 @@ NOISE = 0.01  # of max_effort: of torques whose noise is not given
 USUAL = 0.01  # of what gravity and motion need: of joints without max_effort
 MOST_HARMONICS = 50
 MOST_STARTS = 100
-ROUGH = ((1.0, 25), (0.1, 25))  # weights of the barrier and steps: of every start
-CLOSE = ((0.1, 20), (0.02, 40), (0.004, 40))  # of the best of them
+ROUGH = ((1.0, 50), (0.1, 60))  # weights of the barrier and steps: of every start
+CLOSE = ((0.1, 60), (0.02, 120), (0.004, 120))  # of the best of them
 
 
 def excite(
@@ -53,7 +53,7 @@ def excite(
     noise: ArrayLike | None = None,
     torque_side: Literal["motor", "link"] = "motor",
     seed: int = 0,
-    starts: int = 3,
+    starts: int = 4,
     step: float = 1e-3,
     progress: Progress | None = None,
 ) -> Plan:
@@ -184,7 +184,8 @@ def _noise(arm: Arm, limits: ExcitationLimits, given: ArrayLike | None) -> tuple
         made = as_floats(given, "excite, noise")
         if made.shape not in ((), (arm.n,)) or not ((made > 0.0) & np.isfinite(made)).all():
             raise InputError(
-                f"excite, noise: expected one number or {arm.n}, above 0 and finite, N m (N), got {shorten(given)}."
+                f"excite, noise: expected one number or {arm.n}, above 0 and finite, N m (N), got "
+                f"{shorten(given)}."
             )
         return np.broadcast_to(made, (arm.n,)).copy(), ()
     effort = np.array([np.inf if j.max_effort is None else j.max_effort for j in arm.joints])

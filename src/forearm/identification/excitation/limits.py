@@ -4,6 +4,7 @@ of the hand a box.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -27,7 +28,7 @@ AXES = ("x", "y", "z")
 RANGE = (np.pi, 0.25)  # rad, m, to both sides of 0 or of the known end
 SPEED = (1.0, 0.25)  # rad/s, m/s
 ACCELERATION = (5.0, 1.0)  # rad/s^2, m/s^2: of joints that no torque, current or voltage bounds
-Box = tuple[ArrayLike, ArrayLike]
+Box = Sequence[Sequence[float]]
 
 
 class Slopes(NamedTuple):
@@ -99,8 +100,9 @@ class ExcitationLimits:
         torque, volts = self.drives.torque, self.drives.volts
         if np.isfinite(torque).any() or np.isfinite(volts).any():
             tau = self.smooth.inverse_dynamics(q, qd, qdd)
-            by = Slopes(*self.smooth.inverse_dynamics_derivatives(q, qd, qdd)) if slopes else None
-            made.append(_chosen("torque", self.joints, tau, -torque - self.dry[1], torque - self.dry[0], by))
+            by = self.smooth.inverse_dynamics_derivatives(q, qd, qdd) if slopes else None
+            own = None if by is None else Slopes(*by)
+            made.append(_chosen("torque", self.joints, tau, -torque - self.dry[1], torque - self.dry[0], own))
             if np.isfinite(volts).any():
                 made.append(self._voltage(tau, qd, by))
         return [some for some in made if len(some.who)]
@@ -110,12 +112,11 @@ class ExcitationLimits:
         drives, tau = self.drives, kernel_of(self.arm).inverse_dynamics(q, qd, qdd)
         V = drives.R / drives.K * tau + drives.K * qd
         made = self._of_motion(q, qd, qdd)
-        for quantity, values, most in (
-            ("torque", tau, drives.effort),
-            ("current", tau / drives.K, drives.current),
-            ("voltage", V, drives.volts),
-        ):
-            made.append(_chosen(quantity, self.joints, values, -most, most))
+        made += [
+            _chosen("torque", self.joints, tau, -drives.effort, drives.effort),
+            _chosen("current", self.joints, tau / drives.K, -drives.current, drives.current),
+            _chosen("voltage", self.joints, V, -drives.volts, drives.volts),
+        ]
         return [some for some in made if len(some.who)]
 
     def _of_motion(self, q: Floats, qd: Floats, qdd: Floats) -> list[Bounded]:
@@ -133,7 +134,7 @@ class ExcitationLimits:
             made.append(_chosen("box", names, p, self.box[0], self.box[1], Slopes(J, None, None)))
         return made
 
-    def _voltage(self, tau: Floats, qd: Floats, by: Slopes | None) -> Bounded:
+    def _voltage(self, tau: Floats, qd: Floats, by: tuple[Floats, Floats, Floats] | None) -> Bounded:
         """V = R / K tau + K qd."""
         drives = self.drives
         per = drives.R / drives.K

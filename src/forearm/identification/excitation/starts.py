@@ -133,7 +133,7 @@ def _at_rest(limits: ExcitationLimits, q: Floats) -> list[Bounded]:
 
 
 def _largest(limits: ExcitationLimits, q: Floats) -> Floats:
-    return np.max([some.shares().max(axis=1) for some in _at_rest(limits, q)], axis=0)
+    return np.asarray(np.max([some.shares().max(axis=1) for some in _at_rest(limits, q)], axis=0))
 
 
 def _worst(found: list[Bounded]) -> tuple[float, Bounded, int, float]:

@@ -57,6 +57,6 @@ def series_motion_from_document(document: Any, name: str) -> SeriesMotion:
     missed = np.abs(coefficients - Z @ (Z.T @ coefficients)).max()
     if missed > AT_REST * np.abs(coefficients).max():
         raise InputError(
-            f"{name}, coefficients: the motion does not rest at its ends: sum h^2 a_h and sum h b_h must be 0."
+            f"{name}, coefficients: it does not rest at its ends: sum h^2 a_h and sum h b_h must be 0."
         )
     return SeriesMotion(data["basis"], float(data["duration"]), start, coefficients)

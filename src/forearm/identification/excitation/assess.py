@@ -50,8 +50,8 @@ def limit_uses(limits: ExcitationLimits, motion: SeriesMotion) -> tuple[LimitUse
     best: dict[tuple[str, str], LimitUse] = {}
     for t, q, qd, qdd in _blocks(motion, _fine_times(motion)):
         for some in limits.as_it_is(q, qd, qdd):
-            shares, half = some.shares(), 0.5 * (some.high - some.low)
-            for k in np.flatnonzero(np.isfinite(half)):
+            shares, half = some.shares(), some.half
+            for k in np.flatnonzero(np.isfinite(some.high - some.low)):
                 at = int(shares[:, k].argmax())
                 needed, allowed = float(shares[at, k] * half[k]), float(half[k])
                 use = LimitUse(some.who[k], some.quantity, needed, allowed, float(t[at]))

@@ -17,6 +17,7 @@ from forearm.identification.excitation.limits import Box, ExcitationLimits, exci
 from forearm.identification.excitation.problem import ExcitationProblem
 from forearm.identification.excitation.starts import check_start, postures, random_motion
 from forearm.identification.excitation.torque_columns import TorqueColumns, torque_columns
+from forearm.kernels.kept import kernel_of
 from forearm.progress import Progress
 from forearm.spatial import Floats
 from forearm.trajectories.excitation import Excitation
@@ -192,7 +193,7 @@ def _noise(arm: Arm, limits: ExcitationLimits, given: ArrayLike | None) -> tuple
     rng = np.random.default_rng(0)
     q, qd = 2.0 * rng.random((2, 64, arm.n)) - 1.0
     q = 0.5 * (limits.lower + limits.upper) + 0.5 * (limits.upper - limits.lower) * q
-    needed = np.abs(limits.smooth.inverse_dynamics(q, qd * limits.velocity, np.zeros_like(q))).max(axis=0)
+    needed = np.abs(kernel_of(arm).inverse_dynamics(q, qd * limits.velocity, np.zeros_like(q))).max(axis=0)
     needed = np.maximum(needed, 1e-3 * max(float(needed.max()), 1e-9))
     known = np.isfinite(effort) & (effort > 0.0)
     note = f"noise: {NOISE:.0%} of max_effort per sample is assumed; give noise= for another."

@@ -4,78 +4,84 @@ of the hand a box.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
-from forearm.arm.drive import Friction
-from forearm.drives.joint import depends_on_load, drives_of
 from forearm.errors import InputError, shorten
+from forearm.identification.excitation.worst_torques import worst_torques
 from forearm.kernels.kept import kernel_of
-from forearm.kernels.kernel import Kernel
 from forearm.kinematics.limits import limits_of
 from forearm.spatial import Floats
 from forearm.trajectories.drive_limits import DriveLimits, Quantity
 from forearm.trajectories.limits import fastest_of
 from forearm.values import as_floats
 
-AXES = ("x", "y", "z")
+HAND = ("hand x", "hand y", "hand z")
 # where an arm does not say: of joints that turn, and of those that slide
 RANGE = (np.pi, 0.25)  # rad, m, to both sides of 0 or of the known end
 SPEED = (1.0, 0.25)  # rad/s, m/s
 ACCELERATION = (5.0, 1.0)  # rad/s^2, m/s^2: of joints that no torque, current or voltage bounds
 Box = Sequence[Sequence[float]]
-
-
-class Slopes(NamedTuple):
-    """d values / d q, qd and qdd, (m, k, n) each; None: it does not depend on that."""
-
-    q: Floats | None
-    qd: Floats | None
-    qdd: Floats | None
+States = tuple[Floats, Floats, Floats]
 
 
 @dataclass(frozen=True, eq=False)
 class Bounded:
-    """A quantity along a motion that must stay between `low` and `high`: values (m, k), bounds (k,).
+    """Quantities along a motion, k of them at m moments: `above` must stay below `high` and `below` above
+    `low`; the two are one unless friction may act either way.
 
     Attributes:
-        quantity: its name.
-        who: whose it is, k names.
-        slopes: None: it is q, qd or qdd itself, or slopes were not asked for.
-        order: which of them, 0 to 2.
+        quantity: what it is.
+        who: whose they are, k names.
+        above, below: values (m, k).
+        low, high: bounds (k,).
+        pulled: of weights (m, k) of `above` and `below` what they pull q, qd and qdd by, (m, n) each.
+        slopes: d values / d q, qd, qdd, (m, k, n) each, or about so; None where there is none.
+        order: 0 to 2 where the quantity is q, qd or qdd itself; None elsewhere.
     """
 
     quantity: Quantity
     who: tuple[str, ...]
-    values: Floats
+    above: Floats
+    below: Floats
     low: Floats
     high: Floats
-    slopes: Slopes | None = None
-    order: int = 0
+    pulled: Callable[[Floats, Floats], States] | None = None
+    slopes: tuple[Floats | None, Floats | None, Floats | None] = (None, None, None)
+    order: int | None = None
+
+    @property
+    def half(self) -> Floats:
+        """Half the width between bounds (k,); 1 where one side is open."""
+        width = self.high - self.low
+        return np.where(np.isfinite(width), 0.5 * width, 1.0)
 
     def shares(self) -> Floats:
-        """|distance from the middle| / half the width, (m, k): above 1 is outside. Where one side is open a
+        """How much is used (m, k), from the middle to the ends: above 1 is outside. Where one side is open a
         metre (or another unit) beyond the other is 1 more.
         """
-        is_open = ~np.isfinite(self.high - self.low)
-        low, high = np.where(is_open, -1.0, self.low), np.where(is_open, 1.0, self.high)
-        made = np.abs(self.values - 0.5 * (low + high)) / (0.5 * (high - low))
-        beyond = np.maximum(self.values - self.high, self.low - self.values)
-        return np.where(is_open, np.maximum(1.0 + beyond, 0.0), made)
+        return 1.0 + np.maximum(self.above - self.high, self.low - self.below) / self.half
+
+    def rooms(self) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+        """How far `above` and `below` are from their ends (m, k), in halves of the width, and by which factor
+        (k,) that changes with them; 1 and 0 where there is no end.
+        """
+        made = []
+        for values, end, way in ((self.above, self.high, -1.0), (self.below, self.low, 1.0)):
+            there = np.isfinite(end)
+            room = way * (values - np.where(there, end, 0.0)) / self.half
+            made.append((np.where(there, room, 1.0), np.where(there, way / self.half, 0.0)))
+        return made[0], made[1]
 
 
 @dataclass(frozen=True, eq=False)
 class ExcitationLimits:
     """The limits of one arm: lower < q < upper, |qd| and |qdd| below theirs (n,), drives within theirs, the
     hand in a box (2, 3); infinite where there is none.
-
-    `smooth` is the arm whose friction has no jumps: dry friction is `dry` (2, n) at most, forwards and
-    backwards, and counts in whole in both directions.
     """
 
     arm: Arm
@@ -86,8 +92,6 @@ class ExcitationLimits:
     drives: DriveLimits
     box: Floats
     notes: tuple[str, ...]
-    smooth: Kernel
-    dry: Floats
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -95,71 +99,77 @@ class ExcitationLimits:
         return tuple(joint.name for joint in self.arm.joints)
 
     def bounded(self, q: Floats, qd: Floats, qdd: Floats, slopes: bool = False) -> list[Bounded]:
-        """Everything that is bounded, at states (m, n), with dry friction against every motion."""
-        made = self._of_motion(q, qd, qdd)
-        torque, volts = self.drives.torque, self.drives.volts
-        if np.isfinite(torque).any() or np.isfinite(volts).any():
-            tau = self.smooth.inverse_dynamics(q, qd, qdd)
-            by = self.smooth.inverse_dynamics_derivatives(q, qd, qdd) if slopes else None
-            own = None if by is None else Slopes(*by)
-            made.append(_chosen("torque", self.joints, tau, -torque - self.dry[1], torque - self.dry[0], own))
-            if np.isfinite(volts).any():
-                made.append(self._voltage(tau, qd, by))
-        return [some for some in made if len(some.who)]
+        """Everything that is bounded, at states (m, n), with friction whichever way."""
+        made = self._of_motion(q, qd, qdd, slopes)
+        drives = self.drives
+        if np.isfinite(drives.torque).any() or drives.by_voltage:
+            made += self._of_drives(q, qd, qdd, slopes)
+        return made
 
     def as_it_is(self, q: Floats, qd: Floats, qdd: Floats) -> list[Bounded]:
         """Everything that is bounded, at states (m, n), with friction as it is."""
         drives, tau = self.drives, kernel_of(self.arm).inverse_dynamics(q, qd, qdd)
         V = drives.R / drives.K * tau + drives.K * qd
-        made = self._of_motion(q, qd, qdd)
-        made += [
-            _chosen("torque", self.joints, tau, -drives.effort, drives.effort),
-            _chosen("current", self.joints, tau / drives.K, -drives.current, drives.current),
-            _chosen("voltage", self.joints, V, -drives.volts, drives.volts),
-        ]
-        return [some for some in made if len(some.who)]
+        made = self._of_motion(q, qd, qdd, False)
+        most = {"torque": drives.effort, "current": drives.current, "voltage": drives.volts}
+        needs = {"torque": tau, "current": tau / drives.K, "voltage": V}
+        names: tuple[Quantity, ...] = ("torque", "current", "voltage")
+        for name in names:
+            if np.isfinite(most[name]).any():
+                made.append(Bounded(name, self.joints, needs[name], needs[name], -most[name], most[name]))
+        return made
 
-    def _of_motion(self, q: Floats, qd: Floats, qdd: Floats) -> list[Bounded]:
-        joints = self.joints
+    def _of_motion(self, q: Floats, qd: Floats, qdd: Floats, slopes: bool) -> list[Bounded]:
+        v, a = self.velocity, self.acceleration
         made = [
-            Bounded("position", joints, q, self.lower, self.upper, None, 0),
-            Bounded("velocity", joints, qd, -self.velocity, self.velocity, None, 1),
-            Bounded("acceleration", joints, qdd, -self.acceleration, self.acceleration, None, 2),
+            Bounded("position", self.joints, q, q, self.lower, self.upper, order=0),
+            Bounded("velocity", self.joints, qd, qd, -v, v, order=1),
         ]
+        if np.isfinite(a).any():
+            made.append(Bounded("acceleration", self.joints, qdd, qdd, -a, a, order=2))
         if np.isfinite(self.box).any():
             kernel = kernel_of(self.arm)
             p = kernel.forward_kinematics(q)[:, :3, 3]
+            low, high = self.box
+            if not slopes:
+                return [*made, Bounded("box", HAND, p, p, low, high)]
             J = kernel.jacobian(q)[:, :3]
-            names = tuple(f"hand {axis}" for axis in AXES)
-            made.append(_chosen("box", names, p, self.box[0], self.box[1], Slopes(J, None, None)))
+
+            def pulled(above: Floats, below: Floats) -> States:
+                still = np.zeros_like(q)
+                return np.einsum("mk,mkn->mn", above + below, J), still, still
+
+            made.append(Bounded("box", HAND, p, p, low, high, pulled, (J, None, None)))
         return made
 
-    def _voltage(self, tau: Floats, qd: Floats, by: tuple[Floats, Floats, Floats] | None) -> Bounded:
-        """V = R / K tau + K qd."""
-        drives = self.drives
-        per = drives.R / drives.K
-        most, least = np.maximum(*(per * self.dry)), np.minimum(*(per * self.dry))
-        slopes = None
-        if by is not None:
-            by_q, by_qd, by_qdd = (per[:, None] * block for block in by)
-            slopes = Slopes(by_q, by_qd + np.diag(drives.K), by_qdd)
-        volts, V = drives.volts, per * tau + drives.K * qd
-        return _chosen("voltage", self.joints, V, -volts - least, volts - most, slopes)
+    def _of_drives(self, q: Floats, qd: Floats, qdd: Floats, slopes: bool) -> list[Bounded]:
+        """Torques, and voltages V = R / K tau + K qd."""
+        drives, worst = self.drives, worst_torques(self.arm)
+        forwards, backwards = worst.both(q, qd, qdd)
+        K, per, volts = drives.K, drives.R / drives.K, drives.volts
+        turned = per < 0.0  # the gear reverses: the largest torque needs the least voltage
+        V = [per * tau + K * qd for tau in (forwards, backwards)]
+        most, least = np.where(turned, V[1], V[0]), np.where(turned, V[0], V[1])
+        by = worst.smooth.inverse_dynamics_derivatives(q, qd, qdd) if slopes else (None, None, None)
 
+        def pulled(above: Floats, below: Floats) -> States:
+            return worst.pulled(q, qd, qdd, above, below)
 
-def _chosen(
-    quantity: Quantity,
-    names: tuple[str, ...],
-    values: Floats,
-    low: Floats,
-    high: Floats,
-    slopes: Slopes | None = None,
-) -> Bounded:
-    """Of what is bounded those that are."""
-    k = np.flatnonzero(np.isfinite(low) | np.isfinite(high))
-    if slopes is not None:
-        slopes = Slopes(*(None if block is None else block[:, k] for block in slopes))
-    return Bounded(quantity, tuple(names[i] for i in k), values[:, k], low[k], high[k], slopes)
+        def pulled_by_volts(above: Floats, below: Floats) -> States:
+            up, down = np.where(turned, below, above), np.where(turned, above, below)
+            by_q, by_qd, by_qdd = worst.pulled(q, qd, qdd, per * up, per * down)
+            return by_q, by_qd + K * (above + below), by_qdd
+
+        made = []
+        if np.isfinite(drives.torque).any():
+            top = drives.torque
+            made.append(Bounded("torque", self.joints, forwards, backwards, -top, top, pulled, by))
+        if drives.by_voltage:
+            if slopes:
+                by_q, by_qd, by_qdd = (per[:, None] * block for block in by if block is not None)
+                by = (by_q, by_qd + np.diag(K), by_qdd)
+            made.append(Bounded("voltage", self.joints, most, least, -volts, volts, pulled_by_volts, by))
+        return made
 
 
 def excitation_limits(
@@ -204,10 +214,7 @@ def excitation_limits(
             ("rad/s^2", "m/s^2"),
         )
         hard = np.where(bounded, np.inf, assumed)
-    smooth, dry = _without_dry_friction(arm)
-    return ExcitationLimits(
-        arm, lower + free, upper - free, fast, hard, drives, _box(box), tuple(notes), smooth, dry
-    )
+    return ExcitationLimits(arm, lower + free, upper - free, fast, hard, drives, _box(box), tuple(notes))
 
 
 def _ranges(arm: Arm, slides: Floats, notes: list[str]) -> tuple[Floats, Floats]:
@@ -271,27 +278,3 @@ def _box(given: Box | None) -> Floats:
             f"below the second, infinite where it is open, got {shorten(given)}."
         )
     return box
-
-
-def _without_dry_friction(arm: Arm) -> tuple[Kernel, Floats]:
-    """The arm without Coulomb's and static friction, and how large they are, forwards and backwards (2, n).
-
-    Where friction depends on the load it stays in: gears and bearings change it.
-    """
-    dry = np.zeros((2, arm.n))
-    if depends_on_load(arm):
-        return kernel_of(arm), dry
-    for drive in drives_of(arm):
-        law = drive.at_joint
-        levels = (law.coulomb, law.static or (0.0, 0.0))
-        forwards, backwards = max(level[0] for level in levels), min(level[1] for level in levels)
-        m = drive.multiplier
-        dry[0, drive.freedom] += max(m * forwards, m * backwards)
-        dry[1, drive.freedom] += min(m * forwards, m * backwards)
-    if not dry.any():
-        return kernel_of(arm), dry
-    tree = []
-    for joint in arm.tree:
-        f = joint.friction
-        tree.append(joint if f is None else replace(joint, friction=Friction(side=f.side, viscous=f.viscous)))
-    return kernel_of(arm.replace(tree=tuple(tree))), dry

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from forearm.identification.excitation.criteria import CRITERIA
-from forearm.identification.excitation.limits import Bounded, ExcitationLimits
+from forearm.identification.excitation.limits import ExcitationLimits
 from forearm.identification.excitation.torque_columns import TorqueColumns
 from forearm.spatial import Floats
 from forearm.trajectories.series.basis import function_count, resting, series_functions
@@ -125,53 +125,39 @@ class ExcitationProblem:
         """Mean over time of -log(distance) from every limit; infinite outside."""
         total = 0.0
         for some in self.limits.bounded(*self.states(x)):
-            for room, _ in _rooms(some):
+            for room, _ in some.rooms():
                 if not (room > 0.0).all():
                     return np.inf
                 total -= float(np.log(room).sum())
         return total / len(self.functions[0])
 
     def barrier_slopes(self, x: Floats) -> tuple[Floats, Floats]:
-        """The gradient (n, f) of the barrier and its matrix of second derivatives (n f, n f), that of
-        torques by x left out.
+        """The gradient (n, f) of the barrier, and about the matrix (n f, n f) of its second derivatives:
+        those of torques and the hand by x are left out.
         """
         n, f = self.shape
         m = len(self.functions[0])
         gradient, matrix = np.zeros((n, f)), np.zeros((n, f, n, f))
         for some in self.limits.bounded(*self.states(x), slopes=True):
-            first, second = np.zeros_like(some.values), np.zeros_like(some.values)
-            for room, slope in _rooms(some):
-                first -= slope / room
-                second += np.square(slope / room)
-            if some.slopes is None:
+            (up, by_up), (down, by_down) = some.rooms()
+            above, below = -by_up / up, -by_down / down
+            second = np.square(above) + np.square(below)
+            if some.order is not None:
                 F = self.functions[some.order]
-                gradient += (first.T @ F) * self.unit[:, None]
+                gradient += ((above + below).T @ F) * self.unit[:, None]
                 for i in range(n):
                     matrix[i, :, i] += self.unit[i] ** 2 * (F.T * second[:, i]) @ F
                 continue
-            J = np.zeros((*some.values.shape, n, f))
+            assert some.pulled is not None
+            gradient += self.chained(some.pulled(above, below))
+            J = np.zeros((*some.above.shape, n, f))
             for block, F in zip(some.slopes, self.functions, strict=True):
                 if block is not None:
                     J += (block * self.unit)[..., None] * F[:, None, None, :]
             rows = J.reshape(-1, n * f)
-            gradient += (first.ravel() @ rows).reshape(n, f)
             matrix += ((rows.T * second.ravel()) @ rows).reshape(n, f, n, f)
         return gradient / m, matrix.reshape(n * f, n * f) / m
 
     def largest_share(self, x: Floats) -> float:
         """Of any limit; above 1 one is exceeded."""
         return max(float(some.shares().max()) for some in self.limits.bounded(*self.states(x)))
-
-
-def _rooms(some: Bounded) -> list[tuple[Floats, Floats]]:
-    """How far values are from each end (m, k), in halves of the width, and by which factor that changes with
-    them; 1 and 0 where there is no end.
-    """
-    half = 0.5 * (some.high - some.low)
-    half = np.where(np.isfinite(half), half, 1.0)
-    made = []
-    for end, way in ((some.high, -1.0), (some.low, 1.0)):
-        there = np.isfinite(end)
-        room = way * (some.values - np.where(there, end, 0.0)) / half
-        made.append((np.where(there, room, 1.0), np.where(there, way / half, 0.0)))
-    return made

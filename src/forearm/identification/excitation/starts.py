@@ -26,11 +26,9 @@ ADVICE = {
 
 def check_start(limits: ExcitationLimits, start: Floats) -> None:
     """Refuse a posture that the arm cannot rest in within its limits, or in which nothing is left to move."""
-    share, some, k, value = _worst(_at_rest(limits, start[None]))
+    share, some, k = _worst(_at_rest(limits, start[None]))
     if share >= RESTING:
-        raise InputError(
-            f"excite, start: {_sentence(some, k, value)}; {ADVICE[some.quantity]}, or another start."
-        )
+        raise InputError(f"excite, start: {_sentence(some, k)}; {ADVICE[some.quantity]}, or another start.")
 
 
 def postures(limits: ExcitationLimits, count: int, rng: np.random.Generator) -> list[Floats]:
@@ -46,10 +44,10 @@ def postures(limits: ExcitationLimits, count: int, rng: np.random.Generator) -> 
         order = np.argsort(shares, kind="stable")
     best = order[0]
     if shares[best] >= RESTING:
-        _, some, k, value = _worst(_at_rest(limits, tried[best][None]))
+        _, some, k = _worst(_at_rest(limits, tried[best][None]))
         raise InputError(
             f"excite: no posture was found in which the arm can rest within its limits: at best "
-            f"{_sentence(some, k, value)}; {ADVICE[some.quantity]}."
+            f"{_sentence(some, k)}; {ADVICE[some.quantity]}."
         )
     return [tried[k] for k in order[:count] if shares[k] < RESTING]
 
@@ -110,49 +108,44 @@ def _moved_in(limits: ExcitationLimits, q: Floats) -> Floats:
 
 
 def _beyond(limits: ExcitationLimits, q: Floats) -> tuple[Floats, Floats]:
-    """By how much shares at rest exceed WANTED, signed, and their derivatives by q."""
-    errors, rows, n = [np.zeros(0)], [np.zeros((0, len(q)))], len(q)
-    still = np.zeros((1, n))
-    for some in limits.bounded(q[None], still, still, slopes=True):
-        if some.slopes is None and some.order:
-            continue
-        by = np.eye(n) if some.slopes is None or some.slopes.q is None else some.slopes.q[0]
-        half = 0.5 * (some.high - some.low)
-        half = np.where(np.isfinite(half), half, 1.0)
-        inner = (1.0 - WANTED) * half
-        value = some.values[0]
-        over = np.maximum(value - (some.high - inner), 0.0) + np.minimum(value - (some.low + inner), 0.0)
+    """By how much shares at rest exceed WANTED, signed, and about their derivatives by q."""
+    errors, rows = [np.zeros(0)], [np.zeros((0, len(q)))]
+    for some in _at_rest(limits, q[None], slopes=True):
+        by = np.eye(len(q)) if some.slopes[0] is None else some.slopes[0][0]
+        half, inner = some.half, (1.0 - WANTED) * some.half
+        over = np.maximum(some.above[0] - some.high + inner, 0.0)
+        over += np.minimum(some.below[0] - some.low - inner, 0.0)
         errors.append(over / half)
         rows.append(np.where(over[:, None] != 0.0, by / half[:, None], 0.0))
     return np.concatenate(errors), np.concatenate(rows)
 
 
-def _at_rest(limits: ExcitationLimits, q: Floats) -> list[Bounded]:
+def _at_rest(limits: ExcitationLimits, q: Floats, slopes: bool = False) -> list[Bounded]:
+    """What postures (m, n) use, joints about to move either way."""
     still = np.zeros_like(q)
-    return [some for some in limits.bounded(q, still, still) if some.slopes is not None or not some.order]
+    return [some for some in limits.bounded(q, still, still, slopes) if not some.order]
 
 
 def _largest(limits: ExcitationLimits, q: Floats) -> Floats:
     return np.asarray(np.max([some.shares().max(axis=1) for some in _at_rest(limits, q)], axis=0))
 
 
-def _worst(found: list[Bounded]) -> tuple[float, Bounded, int, float]:
-    """The largest share of a posture, of what, whose it is, and its value."""
-    worst = (-np.inf, found[0], 0, 0.0)
+def _worst(found: list[Bounded]) -> tuple[float, Bounded, int]:
+    """The largest share of a posture, of what and whose it is."""
+    worst = (-np.inf, found[0], 0)
     for some in found:
         shares = some.shares()[0]
         k = int(shares.argmax())
         if shares[k] > worst[0]:
-            worst = float(shares[k]), some, k, float(some.values[0, k])
+            worst = float(shares[k]), some, k
     return worst
 
 
-def _sentence(some: Bounded, k: int, value: float) -> str:
+def _sentence(some: Bounded, k: int) -> str:
     unit = {"torque": "N m (N)", "voltage": "V", "box": "m"}.get(some.quantity, "rad (m)")
-    is_held = some.quantity in ("torque", "voltage")
-    does = f"needs a {some.quantity} of" if is_held else "is at"
-    friction = ", dry friction apart" if is_held else ""
-    return (
-        f"{some.who[k]} {does} {value:.4g} {unit} at rest, of {some.low[k]:.4g} to {some.high[k]:.4g} "
-        f"that are allowed{friction}"
+    above, below, low, high = (
+        float(x) for x in (some.above[0, k], some.below[0, k], some.low[k], some.high[k])
     )
+    value = above if above - high > low - below else below
+    does = f"needs a {some.quantity} of" if some.quantity in ("torque", "voltage") else "is at"
+    return f"{some.who[k]} {does} {value:.4g} {unit} at rest, where {low:.4g} to {high:.4g} are allowed"

@@ -32,6 +32,7 @@ class Excitation:
         scale: what each parameter is multiplied by for `condition` and `log_det` (p,): the inverse of its
             column's usual size over the noise.
         noise: standard deviation of one sample of each torque (n,), N m (N), without correlation.
+        noise_note: where the noise was assumed, how; else empty.
         samples: how many the motion has.
         earlier: how many motions before it are counted in.
         criterion: "d" or "condition".
@@ -47,6 +48,7 @@ class Excitation:
     start_information: Array
     scale: Array
     noise: Array
+    noise_note: str
     samples: int
     earlier: int
     criterion: str
@@ -131,7 +133,7 @@ class Excitation:
             rows,
             f"what {self.samples} samples of the torques at the {self.torque_side} side would tell{earlier}",
             after=[
-                f"noise of one sample: {noise} N m (N)",
+                f"noise of one sample: {noise} N m (N){self.noise_note and f'; {self.noise_note}'}",
                 f"condition number {self.condition:.4g} (random motion: {self.start_condition:.4g}); in the "
                 f"mean deviations are {self.gain:.3g} times smaller than after that",
                 *self.poor,
@@ -157,6 +159,7 @@ class Excitation:
             "random": {"condition": self.start_condition, "log_det": self.start_log_det},
             "gain": self.gain,
             "noise": self.noise,
+            "noise_note": self.noise_note,
             "samples": self.samples,
             "earlier": self.earlier,
             "parameters": [

@@ -37,6 +37,9 @@ def descend(problem: ExcitationProblem, x: Floats, weights: Weights, told: Told)
         for k in range(most):
             told((done + k) / total)
             found = _step(problem, x, value, gradient, B, weight)
+            if found is None and B.any():  # what was gathered may mislead
+                B = np.zeros_like(B)
+                found = _step(problem, x, value, gradient, B, weight)
             if found is None:
                 break
             x, value, gradient, B, promised = found

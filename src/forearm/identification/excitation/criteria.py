@@ -8,7 +8,7 @@ import numpy as np
 
 from forearm.spatial import Floats
 
-LEAST = 1e-11  # of the scaled information of one sample: added, so that what is not seen yet has a gradient
+LEAST = 1e-10  # of the scaled information of one sample: added, so that what is not seen yet has a gradient
 SHARPNESS = 6.0  # of the means of eigenvalues that stand for the largest and the least
 Criterion = Callable[[Floats], tuple[float, Floats]]
 

@@ -102,7 +102,7 @@ def excite(
     step = check_number(step, "excite, step", above=0.0)
     limits = excitation_limits(arm, margin, velocity, acceleration, torque, voltage, box)
     columns = torque_columns(arm, torque_side)
-    deviation, notes = _noise(arm, limits, noise)
+    deviation, noise_note = _noise(arm, limits, noise)
     posture = None if start is None else as_finite(start, (arm.n,), "excite, start")
     if posture is not None:
         check_start(limits, posture)
@@ -132,6 +132,7 @@ def excite(
         earlier + information_of(columns, random, step, deviation),
         scale,
         deviation,
+        noise_note,
         problem.samples,
         len(after),
         criterion,
@@ -139,7 +140,7 @@ def excite(
         limit_uses(limits, motion),
         columns.dependent,
     )
-    return Plan(arm, motion, None, step, (*limits.notes, *notes), excitation=excitation)
+    return Plan(arm, motion, None, step, limits.notes, excitation=excitation)
 
 
 def _searched(
@@ -179,7 +180,7 @@ def _fits(problem: ExcitationProblem, x: Floats) -> SeriesMotion:
     return motion
 
 
-def _noise(arm: Arm, limits: ExcitationLimits, given: ArrayLike | None) -> tuple[Floats, tuple[str, ...]]:
+def _noise(arm: Arm, limits: ExcitationLimits, given: ArrayLike | None) -> tuple[Floats, str]:
     """The noise of each torque (n,), and a note where it is assumed."""
     if given is not None:
         made = as_floats(given, "excite, noise")
@@ -188,7 +189,7 @@ def _noise(arm: Arm, limits: ExcitationLimits, given: ArrayLike | None) -> tuple
                 f"excite, noise: expected one number or {arm.n}, above 0 and finite, N m (N), got "
                 f"{shorten(given)}."
             )
-        return np.broadcast_to(made, (arm.n,)).copy(), ()
+        return np.broadcast_to(made, (arm.n,)).copy(), ""
     effort = np.array([np.inf if j.max_effort is None else j.max_effort for j in arm.joints])
     rng = np.random.default_rng(0)
     q, qd = 2.0 * rng.random((2, 64, arm.n)) - 1.0
@@ -196,13 +197,10 @@ def _noise(arm: Arm, limits: ExcitationLimits, given: ArrayLike | None) -> tuple
     needed = np.abs(kernel_of(arm).inverse_dynamics(q, qd * limits.velocity, np.zeros_like(q))).max(axis=0)
     needed = np.maximum(needed, 1e-3 * max(float(needed.max()), 1e-9))
     known = np.isfinite(effort) & (effort > 0.0)
-    note = f"noise: {NOISE:.0%} of max_effort per sample is assumed; give noise= for another."
+    note = f"{NOISE:.0%} of max_effort is assumed"
     if not known.all():
-        note = (
-            f"noise: {NOISE:.0%} of max_effort, or of the largest torque within the limits where there is "
-            "none, per sample is assumed; give noise= for another."
-        )
-    return np.where(known, NOISE * np.where(known, effort, 0.0), USUAL * needed), (note,)
+        note = f"{NOISE:.0%} of max_effort, or of the largest torque within limits, is assumed"
+    return np.where(known, NOISE * np.where(known, effort, 0.0), USUAL * needed), note
 
 
 def _earlier(arm: Arm, columns: TorqueColumns, after: Sequence[Any], step: float, noise: Floats) -> Floats:

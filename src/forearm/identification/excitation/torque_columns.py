@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,6 +58,14 @@ class TorqueColumns:
         """How many of the columns are of inertial parameters."""
         return len(self.names) - len(self.freedoms)
 
+    @cached_property
+    def _base_rows(self) -> TracedFunction:
+        return base_rows(self.arm.rigid())
+
+    @cached_property
+    def _base_slopes(self) -> TracedFunction:
+        return base_slopes(self.arm.rigid())
+
     def rows(self, q: Floats, qd: Floats, qdd: Floats, smooth: Floats | None = None) -> Floats:
         """W at states (m, n): (m, n, p).
 
@@ -65,7 +73,7 @@ class TorqueColumns:
         """
         m, n = q.shape
         W = np.zeros((m, n, len(self)))
-        W[..., : self.inertial] = _base_rows(self.arm.rigid())(q, qd, qdd)
+        W[..., : self.inertial] = self._base_rows(q, qd, qdd)
         columns, _, _ = self._of_drives(qd, qdd, smooth)
         W[:, self.freedoms, np.arange(self.inertial, len(self))] = columns
         return W
@@ -74,7 +82,7 @@ class TorqueColumns:
         """d sum(V * W) / d q, qd, qdd of each state (m, n), V (m, n, p) held; by the graph in reverse."""
         m, n = q.shape
         held = np.ascontiguousarray(V[..., : self.inertial]).reshape(m, -1)
-        made = _base_slopes(self.arm.rigid())(q, qd, qdd, held)
+        made = self._base_slopes(q, qd, qdd, held)
         by_q, by_qd, by_qdd = (made[:, k * n : (k + 1) * n].copy() for k in range(3))
         _, along_qd, along_qdd = self._of_drives(qd, qdd, smooth)
         held = V[:, self.freedoms, np.arange(self.inertial, len(self))]
@@ -173,7 +181,7 @@ def _random_rows(columns: TorqueColumns) -> Floats:
 
 
 @lru_cache(maxsize=16)
-def _base_rows(arm: Arm) -> TracedFunction:
+def base_rows(arm: Arm) -> TracedFunction:
     """(q, qd, qdd) -> the regressor of the base parameters, (n, b)."""
     return compile_function(
         lambda: _traced(arm, False), "base_rows", key=("excitation, base rows", arm), arm=arm
@@ -181,7 +189,7 @@ def _base_rows(arm: Arm) -> TracedFunction:
 
 
 @lru_cache(maxsize=16)
-def _base_slopes(arm: Arm) -> TracedFunction:
+def base_slopes(arm: Arm) -> TracedFunction:
     """(q, qd, qdd, V (n b,)) -> d sum(V * regressor) / d (q, qd, qdd), (3 n,)."""
     return compile_function(
         lambda: _traced(arm, True), "base_slopes", key=("excitation, base slopes", arm), arm=arm

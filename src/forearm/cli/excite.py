@@ -86,7 +86,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of the random motions to begin with (default: 0)",
     )
     parser.add_argument(
-        "--starts", type=Whole(1, MOST_STARTS), default=4, metavar="N", help="how many of them (default: 4)"
+        "--starts", type=Whole(1, MOST_STARTS), default=6, metavar="N", help="how many of them (default: 6)"
     )
     parser.add_argument(
         "--step", type=POSITIVE, default=1e-3, metavar="S", help="between samples, s (default: 0.001)"
@@ -146,8 +146,8 @@ def _run(given: argparse.Namespace) -> int:
         for k, plan in enumerate(made):
             names = {kind: _numbered(getattr(given, kind), k, given.count) for kind in FILES}
             for kind, write in {"output": plan.save, "plot": plan.plot, "html": plan.to_html}.items():
-                if names[kind] is not None:
-                    write(names[kind])
+                if (name := names[kind]) is not None:
+                    write(name)
             written.append(names)
     if given.json:
         documents = [_document(plan) | names for plan, names in zip(made, written, strict=True)]

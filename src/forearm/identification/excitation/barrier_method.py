@@ -6,84 +6,104 @@ the matrix is known, that of the criterion is gathered from gradients (damped BF
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from forearm.identification.excitation.problem import ExcitationProblem
 from forearm.spatial import Floats
 
-ENOUGH = 0.01  # of what a step promises: below a weight is done with
+ENOUGH = 0.01  # of the barrier's weight: a step that promises less is the last with it
 ARMIJO = 1e-4  # of the promised decrease: what a step must give
 SHORTEST = 1e-8  # of a step
+FIRST = 0.5  # length of a first step, in distances from limits
+LEAST = 1e-12  # of a curvature
 DAMPED = 0.2  # Powell's, of the curvature that is known
 Told = Callable[[float], object]
 Weights = Sequence[tuple[float, int]]
 
 
-def descend(problem: ExcitationProblem, x: Floats, weights: Weights, told: Told) -> tuple[Floats, float]:
-    """The best coefficients found from x, which is within all limits, and what they are worth.
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """Where a descent is.
+
+    Attributes:
+        x: coefficients (n, f).
+        value: what they are worth.
+        gradient: of that (n, f).
+        sizes: second derivatives of the barrier where the descent began (n f,): they measure lengths.
+        B: what is known of the criterion's second derivatives (n f, n f).
+    """
+
+    x: Floats
+    value: float
+    gradient: Floats
+    sizes: Floats
+    B: Floats
+
+    @staticmethod
+    def begin(problem: ExcitationProblem, x: Floats) -> Descent:
+        """At coefficients within all limits."""
+        value, gradient = problem.worth(x)
+        slope, matrix = problem.barrier_slopes(x)
+        sizes = np.diag(matrix) + LEAST
+        return Descent(x, value, gradient, sizes, _first(sizes, gradient + slope))
+
+
+def descend(problem: ExcitationProblem, at: Descent, weights: Weights, told: Told) -> Descent:
+    """The best that is found from there.
 
     Args:
         problem: what is sought.
-        x: where to begin.
+        at: where to begin.
         weights: of the barrier, one after the other, and how many steps are made with each at most.
         told: called with the share that is done.
     """
-    B = np.zeros((x.size, x.size))
-    value, gradient = problem.worth(x)
     done, total = 0, sum(most for _, most in weights)
     for weight, most in weights:
         for k in range(most):
             told((done + k) / total)
-            found = _step(problem, x, value, gradient, B, weight)
-            if found is None and B.any():  # what was gathered may mislead
-                B = np.zeros_like(B)
-                found = _step(problem, x, value, gradient, B, weight)
+            found = _step(problem, at, weight)
             if found is None:
                 break
-            x, value, gradient, B, promised = found
+            at, promised = found
             if promised < ENOUGH * weight:
                 break
         done += most
-    return x, value
+    return at
 
 
-def _step(
-    problem: ExcitationProblem, x: Floats, value: float, gradient: Floats, B: Floats, weight: float
-) -> tuple[Floats, float, Floats, Floats, float] | None:
-    """A step, what it leads to, B after it, and how much it promised; None where none is better."""
-    slope, matrix = problem.barrier_slopes(x)
-    whole = gradient + weight * slope
-    H = weight * matrix
-    H = H + (B if B.any() else np.eye(len(H)) * max(np.abs(H).max(), 1e-12))
-    direction = -_solved(H, whole.ravel()).reshape(x.shape)
-    promised = -float((whole * direction).sum())
-    here = value + weight * problem.barrier(x)
-    for length in _lengths():
-        if length < SHORTEST:
-            return None
-        there = x + length * direction
-        barrier = problem.barrier(there)
-        if not np.isfinite(barrier):
-            continue
-        then, new = problem.worth(there)
-        if then + weight * barrier <= here - ARMIJO * length * promised:
-            return there, then, new, _updated(B, (there - x).ravel(), (new - gradient).ravel()), promised
+def _step(problem: ExcitationProblem, at: Descent, weight: float) -> tuple[Descent, float] | None:
+    """A step, and how much it promised; None where none is better, even without what was gathered."""
+    slope, matrix = problem.barrier_slopes(at.x)
+    whole = at.gradient + weight * slope
+    here = at.value + weight * problem.barrier(at.x)
+    for B in (at.B, _first(at.sizes, whole)):
+        direction = -_solved(weight * matrix + B, whole.ravel()).reshape(whole.shape)
+        promised = -float((whole * direction).sum())
+        length = 1.0
+        while length > SHORTEST:
+            x = at.x + length * direction
+            barrier = problem.barrier(x)
+            if np.isfinite(barrier):
+                value, gradient = problem.worth(x)
+                if value + weight * barrier <= here - ARMIJO * length * promised:
+                    B = _updated(B, (x - at.x).ravel(), (gradient - at.gradient).ravel())
+                    return Descent(x, value, gradient, at.sizes, B), promised
+            length *= 0.5
     return None
 
 
-def _lengths() -> Iterator[float]:
-    length = 1.0
-    while True:
-        yield length
-        length *= 0.5
+def _first(sizes: Floats, gradient: Floats) -> Floats:
+    """Second derivatives that make a first step as long as FIRST."""
+    return np.diag(sizes * np.linalg.norm(gradient.ravel() / np.sqrt(sizes)) / FIRST)
 
 
 def _solved(H: Floats, right: Floats) -> Floats:
     """H^-1 right, H made definite if rounding took that."""
     size = np.abs(np.diag(H)).max()
-    for extra in (0.0, 1e-12, 1e-8, 1e-4, 1.0):
+    for extra in (0.0, 1e-12, 1e-8, 1e-4):
         try:
             L = np.linalg.cholesky(H + extra * size * np.eye(len(H)))
         except np.linalg.LinAlgError:
@@ -94,9 +114,6 @@ def _solved(H: Floats, right: Floats) -> Floats:
 
 def _updated(B: Floats, s: Floats, y: Floats) -> Floats:
     """BFGS with Powell's damping: B stays positive definite."""
-    if not B.any():
-        curvature = float(y @ y) / max(float(abs(s @ y)), 1e-300)
-        B = np.eye(len(s)) * curvature
     Bs = B @ s
     sBs, sy = float(s @ Bs), float(s @ y)
     if sBs <= 0.0:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError, shorten
 from forearm.identification.excitation.assess import fitted, information_of, limit_uses, usual_sizes
-from forearm.identification.excitation.barrier_method import descend
+from forearm.identification.excitation.barrier_method import Descent, descend
 from forearm.identification.excitation.criteria import CRITERIA
 from forearm.identification.excitation.limits import Box, ExcitationLimits, excitation_limits
 from forearm.identification.excitation.problem import ExcitationProblem
@@ -33,7 +33,7 @@ USUAL = 0.01  # of what gravity and motion need: of joints without max_effort
 MOST_HARMONICS = 50
 MOST_STARTS = 100
 ROUGH = ((1.0, 50), (0.1, 60))  # weights of the barrier and steps: of every start
-CLOSE = ((0.1, 60), (0.02, 120), (0.004, 120))  # of the best of them
+CLOSE = ((0.1, 100), (0.02, 150), (0.004, 150))  # of the best of them
 
 
 def excite(
@@ -54,7 +54,7 @@ def excite(
     noise: ArrayLike | None = None,
     torque_side: Literal["motor", "link"] = "motor",
     seed: int = 0,
-    starts: int = 4,
+    starts: int = 6,
     step: float = 1e-3,
     progress: Progress | None = None,
 ) -> Plan:
@@ -153,10 +153,11 @@ def _searched(
     begun, found = [], []
     for k in range(starts):
         begun.append(random_motion(problem, at[k % len(at)], rng))
-        found.append(descend(problem, begun[-1], ROUGH, _telling(progress, k, 1.0, total, "searching")))
-    best = min(found, key=lambda pair: pair[1])[0]
-    best, _ = descend(problem, best, CLOSE, _telling(progress, starts, 2.0, total, "improving the best"))
-    return best, begun[0]
+        told = _telling(progress, k, 1.0, total, "searching")
+        found.append(descend(problem, Descent.begin(problem, begun[-1]), ROUGH, told))
+    best = min(found, key=lambda descent: descent.value)
+    best = descend(problem, best, CLOSE, _telling(progress, starts, 2.0, total, "improving the best"))
+    return best.x, begun[0]
 
 
 def _telling(progress: Progress | None, done: float, share: float, total: float, what: str) -> Any:

@@ -61,22 +61,32 @@ def limit_uses(limits: ExcitationLimits, motion: SeriesMotion) -> tuple[LimitUse
     return tuple(best.values())
 
 
-def fitted(limits: ExcitationLimits, motion: SeriesMotion, grow: bool) -> SeriesMotion | None:
-    """The motion with the largest amplitude about its posture that meets all limits at all moments; None
-    where not even a small one does. It becomes larger only where it may `grow`.
+def fitted(
+    limits: ExcitationLimits, motion: SeriesMotion, grow: bool, keep_start: bool
+) -> SeriesMotion | None:
+    """The motion with the largest amplitude that meets all limits at all moments; None where not even a small
+    one does.
+
+    Args:
+        limits: the limits.
+        motion: as it was found.
+        grow: whether it may become larger.
+        keep_start: whether its posture at both ends stays; else the middle of its positions stays.
     """
+    least, most, _ = motion.extremes()
+    about = motion.start if keep_start else 0.5 * (least + most)
     low, high = SMALLEST, 1.0
     if largest_share(limits, motion) <= TOP:
         if not grow:
             return motion
         low, high = 1.0, GROWN
-    elif largest_share(limits, motion.scaled(low)) > TOP:
+    elif largest_share(limits, motion.scaled(low, about)) > TOP:
         return None
     for _ in range(HALVINGS):
         factor = 0.5 * (low + high)
-        fits = largest_share(limits, motion.scaled(factor)) <= TOP
+        fits = largest_share(limits, motion.scaled(factor, about)) <= TOP
         low, high = (factor, high) if fits else (low, factor)
-    return motion.scaled(low)
+    return motion.scaled(low, about)
 
 
 def largest_share(limits: ExcitationLimits, motion: SeriesMotion) -> float:

@@ -171,7 +171,7 @@ def _telling(progress: Progress | None, done: float, share: float, total: float,
 
 
 def _fits(problem: ExcitationProblem, x: Floats) -> SeriesMotion:
-    motion = fitted(problem.limits, problem.motion(x), problem.criterion == "d")
+    motion = fitted(problem.limits, problem.motion(x), problem.criterion == "d", problem.start is not None)
     if motion is None:
         worst = max(limit_uses(problem.limits, problem.motion(x)), key=lambda use: use.share)
         raise InputError(

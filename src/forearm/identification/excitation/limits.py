@@ -25,6 +25,7 @@ HAND = ("hand x", "hand y", "hand z")
 RANGE = (np.pi, 0.25)  # rad, m, to both sides of 0 or of the known end
 SPEED = (1.0, 0.25)  # rad/s, m/s
 ACCELERATION = (5.0, 1.0)  # rad/s^2, m/s^2: of joints that no torque, current or voltage bounds
+KEPT = 2e-3  # of half the width: a search stays away from limits by as much, for moments between its own
 Box = Sequence[Sequence[float]]
 States = tuple[Floats, Floats, Floats]
 
@@ -67,13 +68,13 @@ class Bounded:
         return 1.0 + np.maximum(self.above - self.high, self.low - self.below) / self.half
 
     def rooms(self) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
-        """How far `above` and `below` are from their ends (m, k), in halves of the width, and by which factor
-        (k,) that changes with them; 1 and 0 where there is no end.
+        """How far `above` and `below` are from KEPT before their ends (m, k), in halves of the width, and by
+        which factor (k,) that changes with them; 1 and 0 where there is no end.
         """
         made = []
         for values, end, way in ((self.above, self.high, -1.0), (self.below, self.low, 1.0)):
             there = np.isfinite(end)
-            room = way * (values - np.where(there, end, 0.0)) / self.half
+            room = way * (values - np.where(there, end, 0.0)) / self.half - KEPT
             made.append((np.where(there, room, 1.0), np.where(there, way / self.half, 0.0)))
         return made[0], made[1]
 

@@ -59,9 +59,7 @@ def random_motion(problem: ExcitationProblem, posture: Floats, rng: np.random.Ge
         x[:, 0] = (posture - problem.middle) / problem.unit
     x = _evened(problem, x)
     allowed = max(BEGIN, 0.5 * (1.0 + problem.largest_share(problem.scaled(x, 0.0))))
-    low, high = 0.0, 1.0
-    while problem.largest_share(problem.scaled(x, high)) < allowed and high < 1e6:
-        high *= 2.0
+    low, high = 0.0, 1.0  # of what _evened made: limits of single joints are used in full at 1
     for _ in range(40):
         factor = 0.5 * (low + high)
         fits = problem.largest_share(problem.scaled(x, factor)) < allowed

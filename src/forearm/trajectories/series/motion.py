@@ -64,9 +64,18 @@ class SeriesMotion:
         q += self.start
         return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
 
-    def scaled(self, factor: float) -> SeriesMotion:
-        """The same with so many times the amplitude about its posture."""
-        return replace(self, coefficients=self.coefficients * factor)
+    def scaled(self, factor: float, about: ArrayLike | None = None) -> SeriesMotion:
+        """The same with so many times the amplitude.
+
+        Args:
+            factor: of the amplitude.
+            about: the posture (n,) that stays; None: that at both ends.
+        """
+        if about is None:
+            return replace(self, coefficients=self.coefficients * factor)
+        middle = np.asarray(about, dtype=np.float64)
+        start = middle + factor * (self.start - middle)
+        return replace(self, start=start, coefficients=self.coefficients * factor)
 
     def slowed(self, factor: float) -> SeriesMotion:
         """The same in so many times the time."""

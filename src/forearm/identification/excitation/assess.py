@@ -16,6 +16,7 @@ from forearm.trajectories.series.motion import SeriesMotion
 BLOCK = 4096  # states at once
 FINE, COARSE = 1e-4, 1e-3  # s: between the moments of the last look, and of that at long motions
 MOST = 200_000  # moments of a last look at FINE
+MOST_KEPT = 1_000_000  # moments whose states are kept from one amplitude to the next
 TOP = 0.999  # of a limit: as much may be used at these moments, so that none is exceeded between them
 GROWN = 1.2  # times the amplitude: no more is tried
 SMALLEST = 0.05  # times the amplitude
@@ -75,18 +76,37 @@ def fitted(
     """
     least, most, _ = motion.extremes()
     about = motion.start if keep_start else 0.5 * (least + most)
+    look = CloseLook(limits, motion, about)
     low, high = SMALLEST, 1.0
-    if largest_share(limits, motion) <= TOP:
+    if look.fits(1.0):
         if not grow:
             return motion
         low, high = 1.0, GROWN
-    elif largest_share(limits, motion.scaled(low, about)) > TOP:
+    elif not look.fits(low):
         return None
     for _ in range(HALVINGS):
         factor = 0.5 * (low + high)
-        fits = largest_share(limits, motion.scaled(factor, about)) <= TOP
-        low, high = (factor, high) if fits else (low, factor)
+        low, high = (factor, high) if look.fits(factor) else (low, factor)
     return motion.scaled(low, about)
+
+
+class CloseLook:
+    """A motion at all moments of the last look, with several amplitudes about a posture."""
+
+    def __init__(self, limits: ExcitationLimits, motion: SeriesMotion, about: Floats) -> None:
+        self.limits, self.motion, self.about = limits, motion, about
+        self.times = _fine_times(motion)
+        self._kept: list[tuple[Floats, Floats, Floats, Floats]] | None = None
+        if len(self.times) <= MOST_KEPT:
+            self._kept = list(_blocks(motion, self.times))
+
+    def fits(self, factor: float) -> bool:
+        """Whether it meets all limits with so many times the amplitude, friction as it is."""
+        for _, q, qd, qdd in self._kept or _blocks(self.motion, self.times):
+            states = (self.about + factor * (q - self.about), factor * qd, factor * qdd)
+            if any((some.shares() > TOP).any() for some in self.limits.as_it_is(*states)):
+                return False
+        return True
 
 
 def largest_share(limits: ExcitationLimits, motion: SeriesMotion) -> float:

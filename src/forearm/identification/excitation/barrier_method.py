@@ -71,6 +71,7 @@ def descend(problem: ExcitationProblem, at: Descent, weights: Weights, told: Tol
             if promised < ENOUGH * weight:
                 break
         done += most
+    told(1.0)
     return at
 
 

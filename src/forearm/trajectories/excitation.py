@@ -127,7 +127,8 @@ class Excitation:
             for name, value, std, random in zip(self.names, *columns, strict=True)
         ]
         noise = ", ".join(number(x, 3) for x in self.noise.tolist())
-        earlier = f", {self.earlier} motions before it counted in" if self.earlier else ""
+        more = f"{self.earlier} earlier motion{'s' if self.earlier > 1 else ''}"
+        earlier = f", {more} counted in" if self.earlier else ""
         return Report(
             ["parameter", "in the arm", "expected std", "share", "std if random"],
             rows,

@@ -29,6 +29,7 @@ LINES: dict[str, tuple[str, ...]] = {
     "parts": ("cmu-dd",),
     "kinematics": ("ascher2",),
     "plan": ("ascher2", "--to", "0.5,0.2", "--acceleration", "9"),
+    "excite": ("ascher2", "--duration", "1", "--harmonics", "2", "--starts", "1"),
     "inverse": ("ascher2",),
     "forward": ("ascher2",),
     "simulate": ("ascher2", "--duration", "0.01"),

@@ -19,6 +19,7 @@ ONLY_PARSED = (
     "forearm demo",
     "forearm reproduce",
     "forearm control compare",
+    "forearm excite",
     "forearm cache --clear",
 )
 # What examples read, for the arm that they name.

@@ -30,6 +30,7 @@ COMMANDS = {
     "parts": "Mass, centre and inertia of sections, parts and links of a parts file.",
     "kinematics": "Where the hand is and how it moves; every posture that brings it to a pose.",
     "plan": "From points, poses or a line of the hand to a motion with its torques and voltages.",
+    "excite": "A motion that shows an arm's parameters, and how well it would tell them.",
     "inverse": "Torques that a state needs, by any formulation, drives included.",
     "forward": "Accelerations that torques produce, by any method, drives included.",
     "simulate": "The motion of an arm over time, driven by torques or voltages.",

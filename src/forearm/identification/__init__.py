@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from forearm.identification.excitation.excite import excite
     from forearm.identification.identify import identify
     from forearm.identification.logs_against_model import LogComparison, compare_log
     from forearm.identification.payload.estimate import PayloadEstimate, estimate_payload
@@ -20,6 +21,7 @@ _LATER = {
     "identify": ("identify",),
     "prior": ("Prior",),
     "result": ("Identification", "ResidualTest", "Stage", "UsedLog"),
+    "excitation.excite": ("excite",),
     "logs_against_model": ("LogComparison", "compare_log"),
     "payload.estimate": ("PayloadEstimate", "estimate_payload"),
     "payload.fit": ("Noise",),
@@ -40,6 +42,7 @@ __all__ = [
     "canonical_tests",
     "compare_log",
     "estimate_payload",
+    "excite",
     "identify",
     "payload_from_log",
 ]

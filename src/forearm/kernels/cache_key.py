@@ -104,6 +104,7 @@ MAKERS = (
     "dynamics",
     "frameworks",
     "identification",
+    "identification/excitation",
     "identification/payload",
     "kernels",
     "kinematics",

@@ -6,6 +6,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from forearm.identification.calibration.calibrate import calibrate
+    from forearm.identification.calibration.measurements import Measurements
+    from forearm.identification.calibration.reading import read_measurements
+    from forearm.identification.calibration.result import Calibration
+    from forearm.identification.calibration.suggest import suggest_postures
     from forearm.identification.logs_against_model import LogComparison, compare_log
     from forearm.identification.payload.estimate import PayloadEstimate, estimate_payload
     from forearm.identification.payload.fit import Noise
@@ -14,6 +19,11 @@ if TYPE_CHECKING:
 
 # Imported when first used: machine code need not be loaded for a name.
 _LATER = {
+    "calibration.calibrate": ("calibrate",),
+    "calibration.measurements": ("Measurements",),
+    "calibration.reading": ("read_measurements",),
+    "calibration.result": ("Calibration",),
+    "calibration.suggest": ("suggest_postures",),
     "logs_against_model": ("LogComparison", "compare_log"),
     "payload.estimate": ("PayloadEstimate", "estimate_payload"),
     "payload.fit": ("Noise",),
@@ -23,13 +33,18 @@ _LATER = {
 _WHERE = {name: module for module, names in _LATER.items() for name in names}
 
 __all__ = [
+    "Calibration",
     "LogComparison",
+    "Measurements",
     "Noise",
     "PayloadEstimate",
+    "calibrate",
     "canonical_tests",
     "compare_log",
     "estimate_payload",
     "payload_from_log",
+    "read_measurements",
+    "suggest_postures",
 ]
 
 

@@ -101,6 +101,7 @@ MAKERS = (
     "dynamics",
     "frameworks",
     "identification",
+    "identification/calibration",
     "identification/payload",
     "kernels",
     "kinematics",

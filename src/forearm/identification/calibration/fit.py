@@ -117,7 +117,7 @@ def fit_geometry(task: CalibrationTask, values: Floats, noise: Floats | None, re
     basis = task.scale[:, None] * shown
     A = _equations(task, slopes, basis, sigma)
     C = basis @ np.linalg.inv(A.T @ A) @ basis.T if shown.shape[1] else np.zeros((len(values),) * 2)
-    freedom = left.size - int(round(float(np.einsum("bii->", H))))
+    freedom = left.size - round(float(np.einsum("bii->", H)))
     return GeometryFit(values, left, slopes, sigma, shown, singular, hidden, C, H, freedom, settled)
 
 
@@ -128,7 +128,7 @@ def descended(task: CalibrationTask, values: Floats, basis: Floats, sigma: Float
     for _ in range(ROUNDS):
         A = _equations(task, slopes, basis, sigma)
         b = np.concatenate([(left / sigma).ravel(), _of_prior(task, values)])
-        small = np.linalg.qr(np.column_stack([A, b]), mode="r")  # the same equations, few of them
+        small = np.asarray(np.linalg.qr(np.column_stack([A, b]), mode="r"))  # the same equations, few of them
         U, s, Vt = np.linalg.svd(small[:, :-1], full_matrices=False)
         s = np.where(s > RANK * max(float(s.max(initial=0.0)), 1e-300), s, 0.0)
         wanted = U.T @ small[:, -1]
@@ -203,7 +203,7 @@ def _split(A: Floats, loose: float) -> tuple[Floats, Floats]:
     """Directions that equations show, and those that they do not, or know worse than `loose`."""
     _, s, Vt = np.linalg.svd(np.linalg.qr(A, mode="r"))
     s = np.concatenate([s, np.zeros(len(Vt) - len(s))])
-    keep = (s > RANK * max(float(s.max(initial=0.0)), 1e-300)) & (s * loose >= 1.0)
+    keep = (s > RANK * max(float(s.max(initial=0.0)), 1e-300)) & (s >= 1.0 / loose)
     return Vt[keep].T, Vt[~keep].T
 
 

@@ -125,7 +125,7 @@ class Calibration:
 
     @property
     def _is_pose(self) -> bool:
-        return self.residual.shape[1] == 6
+        return bool(self.residual.shape[1] == 6)
 
     def _lines(self) -> list[str]:
         def both(length: float, angle: float) -> str:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm, check_arm
-from forearm.identification.calibration.calibrate import scaled_slopes, setting_of, shown_at_all
 from forearm.identification.calibration.hand_formula import residual_function
 from forearm.identification.calibration.observability import best_additions, random_postures
+from forearm.identification.calibration.setting import scaled_slopes, setting_of, shown_at_all
 from forearm.kinematics.arguments import as_coordinates
 from forearm.spatial import Floats
 from forearm.values import check_whole

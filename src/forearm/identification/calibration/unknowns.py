@@ -174,7 +174,7 @@ def with_values(arm: Arm, values: Mapping[str, float]) -> Arm:
     stays one.
     """
     links, tree = list(arm.links), []
-    taken = {item.name for item in (*arm.links, *arm.tree)}
+    taken = {link.name for link in arm.links} | {joint.name for joint in arm.tree}
     for joint in arm.tree:
         new = {
             part: values[name]
@@ -201,7 +201,8 @@ def with_values(arm: Arm, values: Mapping[str, float]) -> Arm:
 def _placed(joint: Joint, new: Mapping[str, float]) -> DH | Frame:
     place = joint.placement
     if isinstance(place, DH):
-        return dataclasses.replace(place, **new)
+        table = {part: new.get(part, getattr(place, part)) for part in TABLE}
+        return DH(convention=place.convention, **table)
     offset = new.get("offset", 0.0)
     moved = [new.get(part, 0.0) for part in SIX]
     T = joint.before @ pose_xyz_rpy(moved[:3], moved[3:])

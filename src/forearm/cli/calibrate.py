@@ -23,8 +23,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "data",
         metavar="DATA",
         help=(
-            "measurements, .csv, .parquet, .npz or .json: q1.., x, y, z, and of poses qx, qy, qz, qw, or roll, "
-            "pitch, yaw, or rx, ry, rz (rotation vector); - is CSV on standard input"
+            "measurements, .csv, .parquet, .npz or .json: q1.., x, y, z, and of poses qx, qy, qz, qw, or "
+            "roll, pitch, yaw, or rx, ry, rz (rotation vector); - is CSV on standard input"
         ),
     )
     parser.add_argument(
@@ -52,7 +52,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--noise",
         metavar="M[,RAD]",
-        help="standard deviation of a measured coordinate, m, and of poses of a turn, rad (default: from the fit)",
+        help=(
+            "standard deviation of a measured coordinate, m, and of poses of a turn, rad (default: from what "
+            "the fit leaves)"
+        ),
     )
     parser.add_argument(
         "--prior",

@@ -1,4 +1,5 @@
-"""Where the measuring device stands, and where its target sits on the hand, in closed form: the start of a fit.
+"""Where the measuring device stands, and where its target sits on the hand, in closed form: the start of a
+fit.
 
 Measured poses are Z = B F H with the base B in the device's frame, F the hand in the base by the file, H the
 target in the hand; measured points are z = B (F h).
@@ -21,8 +22,8 @@ def base_of_poses(Z: Floats, F: Floats) -> Floats:
 
 
 def base_and_hand_of_poses(Z: Floats, F: Floats) -> tuple[Floats, Floats]:
-    """B and H of Z = B F H. Rotations: R_Z R_H^T = R_B R_F, linear in both, as the singular vectors of the sum
-    of R_F (x) R_Z; then positions by least squares.
+    """B and H of Z = B F H. Rotations: R_Z R_H^T = R_B R_F, linear in both, as the singular vectors of the
+    sum of R_F (x) R_Z; then positions by least squares.
     """
     count = len(Z)
     K = sum((np.kron(f, z) for f, z in zip(F[:, :3, :3], Z[:, :3, :3], strict=True)), np.zeros((9, 9)))

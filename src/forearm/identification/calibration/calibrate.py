@@ -39,8 +39,8 @@ def calibrate(
 ) -> Calibration:
     """The geometry of an arm from poses or points of its hand, measured at joint coordinates.
 
-    What the data do not show stays at the file's values, and is said. A row that does not belong to the others is left
-    out, and said.
+    What the data do not show stays at the file's values, and is said. A row that does not belong to the
+    others is left out, and said.
 
     Args:
         arm: the arm as its file has it.
@@ -48,10 +48,10 @@ def calibrate(
         poses: of the hand in the frame of the measuring device (B, 4, 4); None: points are given.
         points: of the hand in the frame of the measuring device (B, 3), m; None: poses are given.
         hand_point: where the measured point is in the hand frame (3,), m; None: unknown, and estimated.
-        unknowns: names ("joint2.a"), joints ("joint2"), "hand", or groups: "offsets" (the zeros of the joints), "dh",
-            "frames", "all" (default: "all").
-        base: True: where the device stands is unknown; False: it measures in the base frame; or the base frame (4, 4)
-            in the device's, known.
+        unknowns: names ("joint2.a"), joints ("joint2"), "hand", or groups: "offsets" (the zeros of the
+            joints), "dh", "frames", "all" (default: "all").
+        base: True: where the device stands is unknown; False: it measures in the base frame; or the base
+            frame (4, 4) in the device's, known.
         prior: how far the file's values are off, standard deviations in m and rad, or by name; None: open.
         noise: standard deviation of a measured coordinate, m, and of a turn, rad; None: from what is left.
         confidence: probability that an interval is to hold.
@@ -98,7 +98,7 @@ def _check_count(setting: CalibrationSetting, task: CalibrationTask, count: int)
     needed = -(-directions.shape[1] // task.size)
     if count < needed and not np.isfinite(task.prior).all():
         raise InputError(
-            f"calibrate: {count} rows of {task.size} numbers are too few for {directions.shape[1]} unknowns that can be "
-            f"told; at least {needed} are needed, {3 * needed} are good. Measure more, or name fewer unknowns, such as "
-            "'offsets'."
+            f"calibrate: {count} rows of {task.size} numbers are too few for {directions.shape[1]} unknowns "
+            f"that can be told; at least {needed} are needed, {3 * needed} are good. Measure more, or name "
+            "fewer unknowns, such as 'offsets'."
         )

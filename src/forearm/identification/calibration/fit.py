@@ -22,6 +22,7 @@ LOOSE = 0.02  # rad, of the reach: a direction known worse than this stays where
 NOISE_ROUNDS = 20
 SETTLED = 1e-3  # relative change of the noise
 EXACT = 1e-13  # of the reach: noise of data without any
+LOPSIDED = 1e4
 ROBUST_ROUNDS = 25
 MEDIAN = 2.366, 5.348  # of chi^2 with 3 and 6 degrees of freedom
 
@@ -151,8 +152,8 @@ def descended(task: CalibrationTask, values: Floats, basis: Floats, sigma: Float
 
 
 def robust_values(task: CalibrationTask, values: Floats) -> tuple[Floats, Floats]:
-    """Values that rows which fit badly hardly pull at (Cauchy's weights), and the distance of each row (B,) in
-    deviations of what the better half leaves.
+    """Values that rows which fit badly hardly pull at (Cauchy's weights), and the distance of each row (B,)
+    in deviations of what the better half leaves.
     """
     groups = [slice(0, 3), slice(3, 6)][: task.size // 3]
     for _ in range(ROBUST_ROUNDS):
@@ -218,10 +219,12 @@ def _leverage(task: CalibrationTask, slopes: Floats, shown: Floats, sigma: Float
 
 
 def _noise(left: Floats, H: Floats, rows: Floats) -> Floats:
-    """Standard deviations of positions and turns from what is left of them, each by its degrees of freedom."""
+    """Standard deviations of positions and turns from what is left of them, each by its degrees of freedom;
+    neither is taken for more than LOPSIDED times as exact as the other.
+    """
     made = []
     for g in [slice(0, 3), slice(3, 6)][: left.shape[1] // 3]:
         used = float(np.sum(np.einsum("bii->bi", H)[:, g]))
         freedom = max(left[:, g].size - used, 1e-3 * left[:, g].size)
-        made += [max(float(np.sqrt(np.sum(left[:, g] ** 2) / freedom)), EXACT * float(rows[g][0]))] * 3
-    return np.array(made)
+        made.append(max(float(np.sqrt(np.sum(left[:, g] ** 2) / freedom)) / float(rows[g][0]), EXACT))
+    return np.asarray(np.repeat(np.maximum(made, max(made) / LOPSIDED), 3) * rows)

@@ -1,5 +1,5 @@
-"""The measured pose or point as a formula of q and of the unknown geometry, once over any scalar; what is left
-of a measurement and its Jacobian as machine code.
+"""The measured pose or point as a formula of q and of the unknown geometry, once over any scalar; what is
+left of a measurement and its Jacobian as machine code.
 """
 
 from __future__ import annotations
@@ -52,9 +52,16 @@ class MovedFrame:
         c, s = cosine(angle), sine(angle)
         x, y, z = axis
         K = [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]
-        self._times([[
-            (1.0 if i == j else 0.0) + s * K[i][j] + (1.0 - c) * (axis[i] * axis[j] - (1.0 if i == j else 0.0))
-            for j in range(3)] for i in range(3)])  # fmt: skip
+        one = [[float(i == j) for j in range(3)] for i in range(3)]
+        self._times(
+            [
+                [
+                    one[i][j] + s * K[i][j] + (1.0 - c) * (axis[i] * axis[j] - one[i][j])  # K^2 = a a^T - 1
+                    for j in range(3)
+                ]
+                for i in range(3)
+            ]
+        )
 
     def follow(self, T: Floats) -> None:
         """By a known pose (4, 4)."""

@@ -86,8 +86,8 @@ def array_columns(what: str) -> list[str]:
 def checked(
     arm: Arm, found: Measurements, q_columns: Sequence[str], columns: Sequence[str], asked: Sequence[str] = ()
 ) -> Measurements:
-    """Without rows that are not numbers, rotations made orthonormal; refused where units look wrong, unless they
-    were `asked` for.
+    """Without rows that are not numbers, rotations made orthonormal; refused where units look wrong, unless
+    they were `asked` for.
     """
     seen = found.poses if found.poses is not None else np.asarray(found.points)
     good = np.isfinite(found.q).all(axis=1) & np.isfinite(seen).reshape(len(seen), -1).all(axis=1)
@@ -119,8 +119,8 @@ def _as_rotations(poses: Floats, name: str, rows: NDArray[np.intp]) -> Floats:
         off = float(np.abs(R.T @ R - np.eye(3)).max())
         if off > ORTHONORMAL or np.linalg.det(R) < 0.0 or np.abs(T[3] - [0.0, 0.0, 0.0, 1.0]).max() > 1e-9:
             raise InputError(
-                f"{name}: row {rows[k]} is no pose: the upper left 3x3 must be a rotation (off by {off:.2g}, at most "
-                f"{ORTHONORMAL:g}), the last row 0 0 0 1."
+                f"{name}: row {rows[k]} is no pose: the upper left 3x3 must be a rotation (off by {off:.2g}, "
+                f"at most {ORTHONORMAL:g}), the last row 0 0 0 1."
             )
         made[k, :3, :3] = nearest_rotation(R)
     return made
@@ -135,9 +135,9 @@ def _ask_about_degrees(
         beyond = abs(worst) > TURN and not low <= worst <= high
         if joint.kind == "revolute" and (beyond or abs(worst) > MANY_TURNS * TURN):
             raise InputError(
-                f"{name}: column {columns[i]} ({joint.name}) is {worst:.6g} in row {rows[at]}, more than a turn and "
-                f"beyond its limits, {low:.4g} to {high:.4g} rad. Are these degrees? Divide by 57.29578, or say so for "
-                "a file by units: deg, or rad if they are right (--units deg)."
+                f"{name}: column {columns[i]} ({joint.name}) is {worst:.6g} in row {rows[at]}, more than a "
+                f"turn and beyond its limits, {low:.4g} to {high:.4g} rad. Are these degrees? Divide by "
+                "57.29578, or say so for a file by units: deg, or rad if they are right (--units deg)."
             )
 
 
@@ -150,9 +150,9 @@ def _ask_about_millimetres(arm: Arm, found: Measurements, columns: Sequence[str]
     k = int(np.argmax(spread))
     if spread[k] > 0.1 * FAR * size:
         raise InputError(
-            f"{found.name}: column {columns[k]} spreads over {spread[k]:.4g} m, but the arm reaches {size:.3g} m there. "
-            "Are these millimetres? Divide by 1000, or say so for a file by units: mm, or m if they are right "
-            "(--units mm)."
+            f"{found.name}: column {columns[k]} spreads over {spread[k]:.4g} m, but the arm reaches "
+            f"{size:.3g} m there. Are these millimetres? Divide by 1000, or say so for a file by units: mm, "
+            "or m if they are right (--units mm)."
         )
 
 

@@ -16,7 +16,9 @@ MOST = 8  # names that a sentence lists
 
 
 def hidden_in_words(names: tuple[str, ...], hidden: Floats, scale: Floats) -> tuple[str, ...]:
-    """A sentence for each of the directions (m, h) in scaled unknowns that leave all measurements as they are."""
+    """A sentence for each of the directions (m, h) in scaled unknowns that leave all measurements as they
+    are.
+    """
     return tuple(_sentence(names, v, scale) for v in _sparse(hidden).T)
 
 

@@ -1,7 +1,8 @@
 """Rows that do not belong to the others: each is held against a fit without it.
 
-In a linear fit t = r^T (1 - H)^-1 r of a row is what the rest gains when it is left out; over its k numbers and the
-variance of the others it follows the distribution F. A row that was left out has (1 + H) in that place.
+In a linear fit t = r^T (1 - H)^-1 r of a row is what the rest gains when it is left out; over its k numbers
+and the variance of the others it follows the distribution F. A row that was left out has (1 + H) in that
+place.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ def _outside(task: CalibrationTask, fit: GeometryFit, out: NDArray[np.bool_]) ->
 
 
 def _unlikely(fit: GeometryFit, size: int, outside: tuple[Floats, Floats] | None) -> tuple[Floats, Floats]:
-    """The chance that a good row is off so far, and how many deviations it is off, for rows of the fit or others."""
+    """The chance that a good row is off so far, and how many deviations it is off, for rows of the fit or
+    others.
+    """
     left, H = (fit.left, -fit.leverage) if outside is None else outside
     if not len(left):
         return np.zeros(0), np.zeros(0)

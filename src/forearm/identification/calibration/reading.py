@@ -54,16 +54,16 @@ def read_measurements(
 ) -> Measurements:
     """Measurements of the hand from a file or arrays by name, one row each.
 
-    A table (.csv, .parquet) has columns q1.. and x, y, z, and of poses qx, qy, qz, qw (a quaternion), roll, pitch,
-    yaw (R = Rz(yaw) Ry(pitch) Rx(roll)) or rx, ry, rz (a rotation vector). Arrays and .npz, .json have q (B, n)
-    and poses (B, 4, 4), points (B, 3), or the same names as columns.
+    A table (.csv, .parquet) has columns q1.. and x, y, z, and of poses qx, qy, qz, qw (a quaternion), roll,
+    pitch, yaw (R = Rz(yaw) Ry(pitch) Rx(roll)) or rx, ry, rz (a rotation vector). Arrays and .npz, .json have
+    q (B, n) and poses (B, 4, 4), points (B, 3), or the same names as columns.
 
     Args:
         arm: the arm, whose joints the columns of q are found by.
         source: the path of the file (- is CSV on standard input), or arrays by name.
         columns: what columns by other names are, theirs to ours: {"X_mm": "x"}.
-        units: "rad" or "deg", and "m" or "mm", in one text or a list (default: rad and m, and refused where numbers
-            look like the other).
+        units: "rad" or "deg", and "m" or "mm", in one text or a list (default: rad and m, and refused where
+            numbers look like the other).
     """
     check_arm(arm, "calibrate, arm", moves=True)
     factors = _units_of(units)
@@ -77,16 +77,22 @@ def read_measurements(
             table, q_columns = _of_arrays(_document(Path(source)), arm, name), None
         else:
             table, q_columns, name = _of_table(os.fspath(source), arm, columns)
-    return _made(arm, table, q_columns or [f"q{i + 1}" for i in range(arm.n)], name, factors)
+    first = 0 if q_columns is None else 1
+    return _made(arm, table, q_columns or [f"q{i + 1}" for i in range(arm.n)], name, factors, first)
 
 
 def _made(
-    arm: Arm, table: Mapping[str, Floats], q_columns: Sequence[str], name: str, factors: Mapping[str, float]
+    arm: Arm,
+    table: Mapping[str, Floats],
+    q_columns: Sequence[str],
+    name: str,
+    factors: Mapping[str, float],
+    first: int,
 ) -> Measurements:
     """Measurements in our units from columns by our names."""
     angle, length = factors.get("angles", 1.0), factors.get("lengths", 1.0)
     q = table["q"] / [angle if joint.kind == "revolute" else length for joint in arm.joints]
-    rows = np.arange(len(q))
+    rows = first + np.arange(len(q))
     if "poses" in table:
         poses = table["poses"].copy()
         poses[:, :3, 3] /= length
@@ -105,16 +111,16 @@ def _made(
         worst = np.unravel_index(int(np.nanargmax(np.abs(turned))), turned.shape)
         if "angles" not in factors and abs(turned[worst]) > 1.1 * TURN:
             raise InputError(
-                f"{name}: column {form[worst[1]]} is {turned[worst]:.6g} in row {worst[0]}, more than a turn. Are these "
-                "degrees? Say so by units: deg, or rad if they are right (--units deg)."
+                f"{name}: column {form[worst[1]]} is {turned[worst]:.6g} in row {rows[worst[0]]}, more than "
+                "a turn. Are these degrees? Say so by units: deg, or rad if they are right (--units deg)."
             )
     else:
         size = np.linalg.norm(turned, axis=1)
         wrong = np.flatnonzero(np.abs(size - 1.0) > ORTHONORMAL)
         if len(wrong):
             raise InputError(
-                f"{name}: the quaternion {', '.join(form)} has the length {size[wrong[0]]:.4g} in row {wrong[0]}; "
-                "expected 1."
+                f"{name}: the quaternion {', '.join(form)} has the length {size[wrong[0]]:.4g} in row "
+                f"{rows[wrong[0]]}; expected 1."
             )
         turned = turned / size[:, None]
     poses = np.tile(np.eye(4), (len(q), 1, 1))
@@ -158,8 +164,9 @@ def _check_places(here: Sequence[str], header: Sequence[str], name: str) -> None
     missing = [x for x in PLACE if x not in here]
     if missing:
         raise InputError(
-            f"{name}: no column is {listed(missing)}; a measurement is q1.. with x, y, z, and of poses qx, qy, qz, qw, "
-            f"roll, pitch, yaw or rx, ry, rz; it has {listed(header)}. Other names can be told: --columns THEIRS=x."
+            f"{name}: no column is {listed(missing)}; a measurement is q1.. with x, y, z, and of poses qx, "
+            f"qy, qz, qw, roll, pitch, yaw or rx, ry, rz; it has {listed(header)}. Other names can be told: "
+            "--columns THEIRS=x."
         )
     forms = [names for names in ORIENTATIONS if any(x in here for x in names)]
     if len(forms) > 1:

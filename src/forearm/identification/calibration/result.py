@@ -1,4 +1,4 @@
-"""What a calibration found: the arm with its new geometry, how sure it is, and what the postures cannot tell."""
+"""What a calibration found: the arm with its new geometry, how sure it is, what the data cannot tell."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Calibration:
         confidence: that intervals have.
         intervals: (lower, upper) of each (m, 2).
         unobservable: sentences on what the data cannot tell; that stays at the file's values.
-        rows: which rows of the data were used (B,).
+        rows: which rows of the data were used (B,), counted from 0 in arrays and from 1 in tables.
         left_out: which were not: not numbers, or outliers.
         residual: measured less predicted (B, 3), m, in the axes of the base, or (B, 6) with turns, rad, in
             those of the hand.
-        rms_before, rms, rms_left_out: distances that are left, m: of the arm as given, of the fit, and of rows
-            that are predicted without themselves.
+        rms_before, rms, rms_left_out: distances that are left, m: of the arm as given, of the fit, and of
+            rows that are predicted without themselves.
         turn_before, turn, turn_left_out: the same of angles, rad; NaN where points were measured.
         noise: standard deviation of one measured coordinate, m, and of one turn, rad (NaN of points).
         base: the base frame (4, 4) in the frame of the measuring device.
@@ -102,10 +102,10 @@ class Calibration:
             rows.append(
                 [
                     name,
-                    number(old, 7),
-                    number(value, 7),
+                    number(_tidy(old), 7),
+                    number(_tidy(value), 7),
                     self.units[k],
-                    number(1e3 * (value - old), 4),
+                    number(_tidy(1e3 * (value - old)), 4),
                     number(1e3 * std, 3) if known else "not shown",
                     number(1e3 * half, 3) if known else "-",
                 ]
@@ -132,14 +132,15 @@ class Calibration:
             return f"{1e3 * length:.4g} mm" + (f", {1e3 * angle:.4g} mrad" if self._is_pose else "")
 
         far = float(np.linalg.norm(self.residual[:, :3], axis=1).max())
-        at = " ".join(number(float(v), 6) for v in self.base[:3, 3])
-        turned = " ".join(number(float(v), 6) for v in rpy_of(self.base[:3, :3]))
+        at = " ".join(number(_tidy(v), 6) for v in self.base[:3, 3])
+        turned = " ".join(number(_tidy(v), 6) for v in rpy_of(self.base[:3, :3]))
         return [
-            f"rms before: {both(self.rms_before, self.turn_before)}; after: {both(self.rms, self.turn)}; of rows "
-            f"predicted without themselves: {both(self.rms_left_out, self.turn_left_out)}",
-            f"largest: {1e3 * far:.4g} mm in row {self.worst_row}; noise of one coordinate: {both(*self.noise)}",
-            f"{self.shown} of {len(self.parameters)} directions are shown; condition number {self.condition:.3g}, "
-            f"least singular value {self.least_singular_value:.3g}",
+            f"rms before: {both(self.rms_before, self.turn_before)}; after: {both(self.rms, self.turn)}; of "
+            f"rows predicted without themselves: {both(self.rms_left_out, self.turn_left_out)}",
+            f"largest: {1e3 * far:.4g} mm in row {self.worst_row}; noise of one coordinate: "
+            f"{both(*self.noise)}",
+            f"{self.shown} of {len(self.parameters)} directions are shown; condition number "
+            f"{self.condition:.3g}, least singular value {self.least_singular_value:.3g}",
             f"base in the device's frame: {at} m, roll pitch yaw {turned} rad",
         ]
 
@@ -164,8 +165,8 @@ class Calibration:
 
     def __repr__(self) -> str:
         return (
-            f"<Calibration of {self.before.name!r}: {len(self.parameters)} unknowns from {len(self.rows)} rows, rms "
-            f"{1e3 * self.rms_before:.3g} -> {1e3 * self.rms:.3g} mm>"
+            f"<Calibration of {self.before.name!r}: {len(self.parameters)} unknowns from {len(self.rows)} "
+            f"rows, rms {1e3 * self.rms_before:.3g} -> {1e3 * self.rms:.3g} mm>"
         )
 
     def __str__(self) -> str:
@@ -173,3 +174,8 @@ class Calibration:
 
     def _repr_html_(self) -> str:
         return self.report().html()
+
+
+def _tidy(value: float) -> float:
+    """A number without what rounding leaves of 0."""
+    return 0.0 if abs(value) < 1e-12 else float(value)

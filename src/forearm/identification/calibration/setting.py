@@ -36,7 +36,9 @@ MANY = 100  # postures that tell what can be shown at all, or one for each unkno
 
 @dataclass(frozen=True, eq=False)
 class CalibrationSetting:
-    """What is asked: the arm with its hand at the known point, unknowns, the base where it is known, the reach."""
+    """What is asked: the arm with its hand at the known point, unknowns, the base where it is known, the
+    reach.
+    """
 
     arm: Arm
     before: Arm
@@ -179,8 +181,8 @@ def _start(setting: CalibrationSetting, found: Measurements) -> CalibrationStart
 
 
 def shown_at_all(setting: CalibrationSetting, values: Floats) -> tuple[Floats, Floats]:
-    """Slopes (N, k, m) over the reach and in scaled unknowns at many postures, and the directions (m, r) that they
-    show.
+    """Slopes (N, k, m) over the reach and in scaled unknowns at many postures, and the directions (m, r) that
+    they show.
     """
     function = residual_function(setting.arm, setting.unknowns.names, setting.is_pose)
     q = random_postures(setting.arm, max(MANY, len(values)))

@@ -150,8 +150,8 @@ def _doubts(setting: CalibrationSetting, fit: GeometryFit, noise: Floats | None,
         quality = float(np.sum((fit.left / noise) ** 2)) / fit.freedom
         if quality > 1.0 + EXCESS * math.sqrt(2.0 / fit.freedom):
             said.append(
-                f"Residuals are {math.sqrt(quality):.3g} times the noise stated: the noise is larger, or something else is "
-                "wrong with the geometry (more unknowns), or the arm bends."
+                f"Residuals are {math.sqrt(quality):.3g} times the noise stated: the noise is larger, or "
+                "something else is wrong with the geometry (more unknowns), or the arm bends."
             )
     if noise is None and fit.freedom <= 0:
         said.append(
@@ -159,7 +159,7 @@ def _doubts(setting: CalibrationSetting, fit: GeometryFit, noise: Floats | None,
         )
     if rms > LARGE * setting.reach:
         said.append(
-            f"What is left, {1e3 * rms:.3g} mm, is large: check that joints are in the order of the arm, with its signs and "
-            "zeros, and that units are right."
+            f"What is left, {1e3 * rms:.3g} mm, is large: check that joints are in the order of the arm, "
+            "with its signs and zeros, and that units are right."
         )
     return said

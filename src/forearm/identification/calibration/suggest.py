@@ -32,8 +32,8 @@ def suggest_postures(
 ) -> Floats:
     """Postures (count, n) within limits to measure beside those at q.
 
-    Of random postures, one after the other is taken that raises the least singular value of the Jacobian most, over
-    the directions of the unknowns that any posture shows. Collisions are not looked at.
+    Of random postures, one after the other is taken that raises the least singular value of the Jacobian
+    most, over the directions of the unknowns that any posture shows. Collisions are not looked at.
 
     Args:
         arm: the arm.

@@ -11,6 +11,7 @@ from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.identification.calibration.fit import CalibrationTask
 from forearm.identification.calibration.measurements import Measurements, measurements_of
+from forearm.identification.calibration.mistakes import refuse_mistaken_columns
 from forearm.identification.calibration.outliers import fit_without_outliers
 from forearm.identification.calibration.result import Calibration
 from forearm.identification.calibration.setting import (
@@ -26,7 +27,7 @@ from forearm.values import check_number
 
 def calibrate(
     arm: Arm,
-    q: ArrayLike,
+    q: ArrayLike | Measurements,
     *,
     poses: ArrayLike | None = None,
     points: ArrayLike | None = None,
@@ -44,7 +45,7 @@ def calibrate(
 
     Args:
         arm: the arm as its file has it.
-        q: joint coordinates (B, n), rad (m).
+        q: joint coordinates (B, n), rad (m), or what `read_measurements` gave, poses or points included.
         poses: of the hand in the frame of the measuring device (B, 4, 4); None: points are given.
         points: of the hand in the frame of the measuring device (B, 3), m; None: poses are given.
         hand_point: where the measured point is in the hand frame (3,), m; None: unknown, and estimated.
@@ -56,9 +57,11 @@ def calibrate(
         noise: standard deviation of a measured coordinate, m, and of a turn, rad; None: from what is left.
         confidence: probability that an interval is to hold.
     """
+    if isinstance(q, Measurements) and not (poses is None and points is None):
+        raise InputError("calibrate: what was read has its poses or points already; give no others.")
     return calibrated(
         arm,
-        measurements_of(arm, q, poses, points),
+        q if isinstance(q, Measurements) else measurements_of(arm, q, poses, points),
         hand_point=hand_point,
         unknowns=unknowns,
         base=base,
@@ -85,6 +88,8 @@ def calibrated(
     if is_pose and hand_point is not None:
         raise InputError("calibrate, hand_point: it is for points; poses are of the hand frame itself.")
     setting = setting_of(arm, is_pose, hand_point, unknowns, base)
+    has_point = not is_pose and "hand.x" in setting.unknowns.names
+    refuse_mistaken_columns(setting.arm, found, setting.base, has_point, setting.reach)
     sigma = noise_of(noise, is_pose)
     task, start = task_of(setting, found, prior)
     _check_count(setting, task, len(found.q))

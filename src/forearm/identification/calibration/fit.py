@@ -108,7 +108,7 @@ def fit_geometry(task: CalibrationTask, values: Floats, noise: Floats | None, re
         values = task.start + basis @ (shown.T @ ((values - task.start) / task.scale))
         values, settled = descended(task, values, basis, sigma)
         left, slopes = task.left(values)
-        if noise is not None:
+        if noise is not None or not settled:
             break
         before, sigma = sigma, _noise(left, _leverage(task, slopes, shown, sigma), rows)
         if np.abs(np.log(sigma / before)).max() < SETTLED:

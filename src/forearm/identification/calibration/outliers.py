@@ -28,7 +28,7 @@ def fit_without_outliers(
     kept = np.ones(count, dtype=bool)
     fit = fit_geometry(task, values, noise, reach)
     far = np.zeros(count)
-    if fit.freedom < 2 * task.size or count < 6:
+    if fit.freedom < 2 * task.size or count < 6 or not fit.settled:
         return fit, kept, far
     sizes = np.linalg.norm(fit.left / fit.sigma, axis=1)
     if sizes.max() > DOUBT * np.median(sizes):

@@ -45,7 +45,7 @@ def stated_calibration(
     left_out = _left_out(fit)
     before = _before(setting, task.rows(kept), fit)
     findings = [*found.findings, *_outlier_findings(found, kept, far)]
-    findings += _doubts(setting, fit, noise, _rms(fit.left[:, :3]))
+    findings += _doubts(setting, fit, noise)
     return Calibration(
         arm=with_values(setting.before, geometry),
         before=setting.before,
@@ -142,8 +142,8 @@ def _outlier_findings(found: Measurements, kept: NDArray[np.bool_], far: Floats)
     ]
 
 
-def _doubts(setting: CalibrationSetting, fit: GeometryFit, noise: Floats | None, rms: float) -> list[str]:
-    said = []
+def _doubts(setting: CalibrationSetting, fit: GeometryFit, noise: Floats | None) -> list[str]:
+    said, rms = [], _rms(fit.left[:, :3])
     if not fit.settled:
         said.append("The fit did not come to rest: neither values nor intervals are to be relied on.")
     if noise is not None and fit.freedom > 0:

@@ -22,8 +22,18 @@ def base_of_poses(Z: Floats, F: Floats) -> Floats:
 
 
 def base_and_hand_of_poses(Z: Floats, F: Floats) -> tuple[Floats, Floats]:
-    """B and H of Z = B F H. Rotations: R_Z R_H^T = R_B R_F, linear in both, as the singular vectors of the
-    sum of R_F (x) R_Z; then positions by least squares.
+    """B and H of Z = B F H: by rotations first, or by positions where all rotations have one axis."""
+    at, h = base_and_point(Z[:, :3, 3], F)
+    R_H = nearest_rotation(np.einsum("bji,bjk->ik", at[:3, :3] @ F[:, :3, :3], Z[:, :3, :3]))
+    tried = [_by_rotations(Z, F), (at, pose(R_H, h))]
+    return min(
+        tried, key=lambda found: float(np.median(np.abs(found[0] @ F @ found[1] - Z).max(axis=(1, 2))))
+    )
+
+
+def _by_rotations(Z: Floats, F: Floats) -> tuple[Floats, Floats]:
+    """R_Z R_H^T = R_B R_F is linear in both rotations: they are singular vectors of the sum of R_F (x) R_Z;
+    then positions by least squares.
     """
     count = len(Z)
     K = sum((np.kron(f, z) for f, z in zip(F[:, :3, :3], Z[:, :3, :3], strict=True)), np.zeros((9, 9)))

@@ -16,9 +16,9 @@ from forearm.identification.calibration.outliers import fit_without_outliers
 from forearm.identification.calibration.result import Calibration
 from forearm.identification.calibration.setting import (
     CalibrationSetting,
+    most_shown,
     noise_of,
     setting_of,
-    shown_at_all,
     task_of,
 )
 from forearm.identification.calibration.statement import stated_calibration
@@ -99,11 +99,11 @@ def calibrated(
 
 def _check_count(setting: CalibrationSetting, task: CalibrationTask, count: int) -> None:
     """Refuse fewer equations than unknowns that can be told."""
-    _, directions = shown_at_all(setting, setting.unknowns.start)
-    needed = -(-directions.shape[1] // task.size)
+    told = most_shown(setting.arm, setting.unknowns.names, setting.is_pose)
+    needed = -(-told // task.size)
     if count < needed and not np.isfinite(task.prior).all():
         raise InputError(
-            f"calibrate: {count} rows of {task.size} numbers are too few for {directions.shape[1]} unknowns "
+            f"calibrate: {count} rows of {task.size} numbers are too few for {told} unknowns "
             f"that can be told; at least {needed} are needed, {3 * needed} are good. Measure more, or name "
             "fewer unknowns, such as 'offsets'."
         )

@@ -193,7 +193,8 @@ def _directions(
 ) -> tuple[Floats, Floats, Floats]:
     """Directions to fit (m, r), the singular values (m,) of the data alone, and what these do not show."""
     A = _equations(task, slopes, np.diag(task.scale), sigma)
-    shown, _ = _split(A, loose)
+    # whoever says how far the file is off wants that weighed against the data, however little these say
+    shown, _ = _split(A, np.inf if np.isfinite(task.prior).any() else loose)
     data = A[: slopes.shape[0] * slopes.shape[1]]
     values = np.linalg.svd(np.linalg.qr(data, mode="r"), compute_uv=False)
     singular = np.concatenate([values, np.zeros(A.shape[1] - len(values))])

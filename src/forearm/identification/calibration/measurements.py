@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError
-from forearm.identification.calibration.alignment import nearest_rotation
 from forearm.kinematics.poses import forward
 from forearm.spatial import Floats
 from forearm.values import as_floats
@@ -34,6 +33,7 @@ class Measurements:
         rows: the number of each row where it came from (B,).
         name: of the file, for messages.
         findings: sentences on what was left out.
+        columns: how the columns of q are called (n,), for messages.
     """
 
     q: Floats
@@ -42,6 +42,7 @@ class Measurements:
     rows: NDArray[np.intp]
     name: str
     findings: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
 
     @property
     def positions(self) -> Floats:
@@ -106,23 +107,25 @@ def checked(
     if "angles" not in asked:
         _ask_about_degrees(arm, q, found.name, q_columns, rows)
     poses = _as_rotations(seen, found.name, rows) if found.poses is not None else None
-    made = Measurements(q, poses, seen if poses is None else None, rows, found.name, tuple(findings))
+    points = seen if poses is None else None
+    made = Measurements(q, poses, points, rows, found.name, tuple(findings), tuple(q_columns))
     if "lengths" not in asked:
         _ask_about_millimetres(arm, made, columns)
     return made
 
 
 def _as_rotations(poses: Floats, name: str, rows: NDArray[np.intp]) -> Floats:
+    R = poses[:, :3, :3]
+    off = np.abs(np.swapaxes(R, 1, 2) @ R - np.eye(3)).max(axis=(1, 2))
+    last = np.abs(poses[:, 3] - [0.0, 0.0, 0.0, 1.0]).max(axis=1)
+    for k in np.flatnonzero((off > ORTHONORMAL) | (np.linalg.det(R) < 0.0) | (last > 1e-9)):
+        raise InputError(
+            f"{name}: row {rows[k]} is no pose: the upper left 3x3 must be a rotation (off by {off[k]:.2g}, at "
+            f"most {ORTHONORMAL:g}), the last row 0 0 0 1."
+        )
     made = poses.copy()
-    for k, T in enumerate(poses):
-        R = T[:3, :3]
-        off = float(np.abs(R.T @ R - np.eye(3)).max())
-        if off > ORTHONORMAL or np.linalg.det(R) < 0.0 or np.abs(T[3] - [0.0, 0.0, 0.0, 1.0]).max() > 1e-9:
-            raise InputError(
-                f"{name}: row {rows[k]} is no pose: the upper left 3x3 must be a rotation (off by {off:.2g}, "
-                f"at most {ORTHONORMAL:g}), the last row 0 0 0 1."
-            )
-        made[k, :3, :3] = nearest_rotation(R)
+    U, _, Vt = np.linalg.svd(R)
+    made[:, :3, :3] = U @ Vt
     return made
 
 

@@ -4,7 +4,7 @@ leaves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -29,7 +29,7 @@ def refuse_mistaken_columns(
     plain = _left(arm, found, found.q[rows], base, has_point)
     if plain < WRONG * reach:
         return
-    changes = _changes(arm, found.q[rows])
+    changes = _changes(arm, found.q[rows], found.columns)
     best = min(((_left(arm, found, q, base, has_point), text) for q, text in changes), default=None)
     if best is not None and best[0] < min(BETTER * plain, GOOD * reach):
         raise InputError(
@@ -38,17 +38,17 @@ def refuse_mistaken_columns(
         )
 
 
-def _changes(arm: Arm, q: Floats) -> Iterator[tuple[Floats, str]]:
+def _changes(arm: Arm, q: Floats, columns: Sequence[str]) -> Iterator[tuple[Floats, str]]:
     names = [joint.name for joint in arm.joints]
     for i, name in enumerate(names):
         changed = q.copy()
         changed[:, i] = -q[:, i]
-        yield changed, f"the other sign of q of {name} (column {i + 1})"
+        yield changed, f"the other sign of q of {name} (column {columns[i]})"
         for j in range(i + 1, len(names)):
             if arm.joints[i].kind == arm.joints[j].kind:
                 changed = q.copy()
                 changed[:, [i, j]] = q[:, [j, i]]
-                yield changed, f"{name} and {names[j]} exchanged (columns {i + 1} and {j + 1})"
+                yield changed, f"{name} and {names[j]} exchanged (columns {columns[i]} and {columns[j]})"
 
 
 def _left(arm: Arm, found: Measurements, q: Floats, base: Floats | None, has_point: bool) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from forearm.spatial import Floats
 
 SHOWN = 0.02  # of the largest: smaller parts of a combination are not named
 EQUAL = 0.01  # relative: coefficients nearer than this are the same
+WITHIN = 1e-3  # of 1: eigenvalues nearer to it are 1
+INDEPENDENT = 0.1  # of a direction: less beside others is none of its own
 MOST = 8  # names that a sentence lists
 
 
@@ -45,8 +48,37 @@ def _signed(c: float) -> str:
 
 
 def _sparse(hidden: Floats) -> Floats:
-    """The same directions, each with as few names as elimination with pivots finds, its largest part 1."""
-    rows = hidden.T.copy()
+    """Directions (m, h) of the same space with few names each: one, two or three where there are such, the
+    rest by elimination; the largest part of each is 1.
+
+    A direction with only some names lies in the space where the projector onto it, of these names, has the
+    eigenvalue 1.
+    """
+    m, h = hidden.shape
+    P = hidden @ hidden.T
+    found = np.zeros((m, 0))
+    for size in (1, 2, 3):
+        if found.shape[1] == h or size > m:
+            break
+        # only names that are in the space at all
+        here = np.flatnonzero(np.diag(P) > SHOWN)
+        sets = np.array(list(combinations(here.tolist(), size))).reshape(-1, size)
+        values, vectors = np.linalg.eigh(P[sets[:, :, None], sets[:, None, :]])
+        for k in np.flatnonzero(values[:, -1] > 1.0 - WITHIN):
+            v = np.zeros(m)
+            v[sets[k]] = vectors[k, :, -1]
+            new = v - found @ np.linalg.lstsq(found, v, rcond=None)[0] if found.shape[1] else v
+            if np.linalg.norm(new) > INDEPENDENT and found.shape[1] < h:
+                found = np.column_stack([found, v])
+    rest = hidden - found @ np.linalg.lstsq(found, hidden, rcond=None)[0] if found.shape[1] else hidden
+    U = np.linalg.svd(rest)[0][:, : h - found.shape[1]]
+    made = np.column_stack([found, _eliminated(U)])
+    return np.asarray(made / np.abs(made).max(axis=0, initial=1e-300))
+
+
+def _eliminated(directions: Floats) -> Floats:
+    """The same directions (m, h) after elimination with pivots."""
+    rows = directions.T.copy()
     for k in range(len(rows)):
         rest = np.abs(rows[k:])
         at = np.unravel_index(np.argmax(rest), rest.shape)
@@ -55,8 +87,7 @@ def _sparse(hidden: Floats) -> Floats:
         rows[k] = rows[k] / rows[k, j]
         others = [o for o in range(len(rows)) if o != k]
         rows[others] -= np.outer(rows[others, j], rows[k])
-    rows[np.abs(rows) < 1e-9] = 0.0
-    return np.asarray((rows / np.abs(rows).max(axis=1, keepdims=True, initial=1e-300)).T)
+    return np.asarray(rows.T)
 
 
 def random_postures(arm: Arm, count: int, seed: int = 0) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +14,7 @@ from forearm.arm.arm import Arm
 from forearm.errors import InputError, ModelError, shorten
 from forearm.identification.calibration import alignment
 from forearm.identification.calibration.fit import RANK, CalibrationTask
-from forearm.identification.calibration.hand_formula import flat_poses, residual_function
+from forearm.identification.calibration.hand_formula import flat_poses, hand_frame, residual_function
 from forearm.identification.calibration.measurements import Measurements
 from forearm.identification.calibration.observability import random_postures
 from forearm.identification.calibration.unknowns import (
@@ -21,13 +22,14 @@ from forearm.identification.calibration.unknowns import (
     HAND,
     SIX,
     GeometryUnknowns,
+    file_value,
+    is_length,
     path_to_hand,
     unknowns_of,
-    with_values,
 )
 from forearm.kernels.traced_function import TracedFunction
 from forearm.kinematics.poses import forward
-from forearm.spatial import Floats, inverse_pose, pose, pose_xyz_rpy, rpy_of
+from forearm.spatial import Floats, inverse_pose, pose, rpy_of
 from forearm.values import as_pose, check_number, frozen_array
 
 FAR_TURNED = 0.5  # rad: a hand that is turned by more is found in closed form first
@@ -191,9 +193,23 @@ def shown_at_all(setting: CalibrationSetting, values: Floats) -> tuple[Floats, F
     return slopes, Vt[: len(s)][s > RANK * s[0]].T
 
 
+@lru_cache(maxsize=32)
+def most_shown(arm: Arm, names: tuple[str, ...], is_pose: bool) -> int:
+    """How many directions of these unknowns any posture shows, of the arm of the file."""
+    function = residual_function(arm, names, is_pose)
+    values = np.array([file_value(arm, name) for name in names])
+    lengths = np.array([is_length(arm, name) for name in names])
+    setting = CalibrationSetting(
+        arm, arm, GeometryUnknowns(names, values, lengths), is_pose, None, np.zeros(3), 1.0
+    )
+    slopes = scaled_slopes(setting, function, random_postures(arm, max(MANY, len(names))), values)
+    s = np.linalg.svd(slopes.reshape(-1, len(names)), compute_uv=False)
+    return int(np.sum(s > RANK * s[0]))
+
+
 def scaled_slopes(setting: CalibrationSetting, function: TracedFunction, q: Floats, values: Floats) -> Floats:
     """d left / d unknowns at postures, where measured is what is predicted: lengths over the reach."""
-    measured = flat_poses(_predicted(setting, q, values)) if setting.is_pose else np.zeros((len(q), 3))
+    measured = _predicted(setting, q, values) if setting.is_pose else np.zeros((len(q), 3))
     many = np.broadcast_to(values, (len(q), len(values))).copy()
     slopes = function(np.ascontiguousarray(q), many, np.ascontiguousarray(measured))[1]
     rows = np.array([setting.reach] * 3 + [1.0] * (3 if setting.is_pose else 0))
@@ -201,7 +217,9 @@ def scaled_slopes(setting: CalibrationSetting, function: TracedFunction, q: Floa
 
 
 def _predicted(setting: CalibrationSetting, q: Floats, values: Floats) -> Floats:
-    """Poses of the hand in the frame that the base starts in."""
-    by_name = dict(zip(setting.unknowns.names, values.tolist(), strict=True))
-    moved = [by_name.get(f"{BASE}.{part}", 0.0) for part in SIX]
-    return np.asarray(pose_xyz_rpy(moved[:3], moved[3:]) @ forward(with_values(setting.arm, by_name), q))
+    """Poses of the hand as the compiled function takes them (B, 12), in the frame that the base starts in."""
+    frame = hand_frame(
+        setting.arm, list(q.T), dict(zip(setting.unknowns.names, values.tolist(), strict=True))
+    )
+    numbers = [*(v for axis in frame.axes for v in axis), *frame.origin]
+    return np.stack([np.broadcast_to(v, len(q)) for v in numbers], axis=1)

@@ -110,7 +110,7 @@ def unknowns_of(
     if not names:
         raise InputError(f"calibrate, unknowns: nothing is unknown in {shorten(given)}.")
     start = np.array([file_value(arm, name) for name in names])
-    lengths = np.array([_is_length(arm, name) for name in names])
+    lengths = np.array([is_length(arm, name) for name in names])
     return GeometryUnknowns(names, start, lengths)
 
 
@@ -162,7 +162,8 @@ def file_value(arm: Arm, name: str) -> float:
     return float(getattr(arm.joint(owner).placement, part))
 
 
-def _is_length(arm: Arm, name: str) -> bool:
+def is_length(arm: Arm, name: str) -> bool:
+    """Whether it is in m; else it is in rad."""
     owner, _, part = name.rpartition(".")
     return part in LENGTHS or (part == "offset" and arm.joint(owner).kind == "prismatic")
 

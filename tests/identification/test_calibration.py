@@ -21,10 +21,6 @@ from forearm.spatial import pose, rotation_rpy
 pytestmark = [pytest.mark.filterwarnings("ignore::forearm.errors.ModelWarning"), pytest.mark.slow]
 
 
-def built_in(name: str) -> fa.Arm:
-    return fa.load(name)
-
-
 ARMS = [
     ("small", "offsets", "points"),
     ("small", "all", "poses"),
@@ -49,7 +45,8 @@ def test_exact_measurements_give_the_arm_that_was_measured(name: str, group: str
     given = {"poses": truth.poses} if kind == "poses" else {"points": truth.poses[:, :3, 3]}
     found = calibrate(truth.file, truth.q, **given, unknowns=group)
     assert found.rms < 1e-9
-    assert found.rms_before > 1e-4
+    # zeros of one joint that turns and one that slides are moves of the device and of the point
+    assert found.rms_before > 1e-4 or (name, group, kind) == ("tree", "offsets", "points")
     other = truth_of(arm_of(name), group, 30, hand=group == "all" and kind == "poses", seed=1)
     q = other.q[::-1] * 0.9
     expected = DEVICE @ fa.kinematics.forward(truth.arm, q)
@@ -81,17 +78,24 @@ def scatter(
 
 
 @pytest.mark.parametrize(
-    ("group", "kind", "noise"),
+    ("group", "kind", "noise", "seeds"),
     [
-        ("offsets", "points", None),
-        ("dh", "poses", None),
-        *long([("offsets", "points", 2e-4), ("dh", "poses", (2e-4, 3e-4)), ("offsets", "poses", None)]),
+        ("offsets", "points", None, 80),
+        ("dh", "poses", None, 30),
+        *long(
+            [
+                ("offsets", "points", 2e-4, 400),
+                ("offsets", "poses", None, 400),
+                ("dh", "poses", None, 400),
+                ("dh", "poses", (2e-4, 3e-4), 400),
+            ]
+        ),
     ],
 )
 def test_intervals_hold_the_truth_as_often_as_they_say(
-    group: str, kind: str, noise: float | tuple[float, float] | None
+    group: str, kind: str, noise: float | tuple[float, float] | None, seeds: int
 ) -> None:
-    held, errors = scatter(group, 100, kind, noise)
+    held, errors = scatter(group, seeds, kind, noise)
     assert held.shape[1] >= 3
     share = held.mean(axis=1)  # parameters of one fit hang together, fits do not
     assert abs(share.mean() - 0.95) < 4.0 * share.std() / np.sqrt(len(share)) + 0.005
@@ -128,12 +132,12 @@ def test_one_wrong_row_is_found_and_left_out(found: Calibration) -> None:
 
 
 def test_rows_without_themselves_are_those_of_fits_without_them() -> None:
-    truth = truth_of(small_arm(), "offsets", 10)
+    truth = truth_of(small_arm(), "offsets", 8)
     poses = noisy(truth.poses, 2)
     whole = calibrate(truth.file, truth.q, poses=poses, unknowns="offsets", noise=(2e-4, 3e-4))
     sizes = []
-    for row in range(10):
-        kept = np.arange(10) != row
+    for row in range(8):
+        kept = np.arange(8) != row
         part = calibrate(truth.file, truth.q[kept], poses=poses[kept], unknowns="offsets", noise=(2e-4, 3e-4))
         made = part.base @ fa.kinematics.forward(part.arm, truth.q[row])
         sizes.append(np.sum((poses[row, :3, 3] - made[:3, 3]) ** 2))

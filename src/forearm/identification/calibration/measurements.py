@@ -120,8 +120,8 @@ def _as_rotations(poses: Floats, name: str, rows: NDArray[np.intp]) -> Floats:
     last = np.abs(poses[:, 3] - [0.0, 0.0, 0.0, 1.0]).max(axis=1)
     for k in np.flatnonzero((off > ORTHONORMAL) | (np.linalg.det(R) < 0.0) | (last > 1e-9)):
         raise InputError(
-            f"{name}: row {rows[k]} is no pose: the upper left 3x3 must be a rotation (off by {off[k]:.2g}, at "
-            f"most {ORTHONORMAL:g}), the last row 0 0 0 1."
+            f"{name}: row {rows[k]} is no pose: the upper left 3x3 must be a rotation (off by {off[k]:.2g}, "
+            f"at most {ORTHONORMAL:g}), the last row 0 0 0 1."
         )
     made = poses.copy()
     U, _, Vt = np.linalg.svd(R)

@@ -16,6 +16,7 @@ from forearm.spatial import Floats
 UNLIKELY = 1e-3  # the chance that a set of good rows loses one
 SUSPECT = 6.0  # deviations from a robust fit
 DOUBT = 3.5  # times the usual distance: only then is a robust fit asked
+NOISY = 0.01  # of the variance: positions or turns that leave less are exact, and tell nothing of the rest
 MOST_OUT = 0.25  # of the rows
 POINTS = 4001
 
@@ -38,8 +39,8 @@ def fit_without_outliers(
             kept = ~suspects
             fit = fit_geometry(task.rows(kept), values, noise, reach)
     for _ in range(count):
-        p_in, _ = _unlikely(fit, task.size, None)
-        p_out, far_out = _unlikely(fit, task.size, _outside(task, fit, ~kept))
+        p_in, _ = _unlikely(fit, None)
+        p_out, far_out = _unlikely(fit, _outside(task, fit, ~kept))
         changed = kept.copy()
         changed[np.flatnonzero(~kept)[p_out * count > UNLIKELY]] = True
         if p_in.size and p_in.min() * count < UNLIKELY and (~kept).sum() < MOST_OUT * count:
@@ -61,23 +62,29 @@ def _outside(task: CalibrationTask, fit: GeometryFit, out: NDArray[np.bool_]) ->
     return left, np.asarray(rows @ fit.covariance @ np.swapaxes(rows, 1, 2))
 
 
-def _unlikely(fit: GeometryFit, size: int, outside: tuple[Floats, Floats] | None) -> tuple[Floats, Floats]:
-    """The chance that a good row is off so far, and how many deviations it is off, for rows of the fit or
-    others.
+def _unlikely(fit: GeometryFit, outside: tuple[Floats, Floats] | None) -> tuple[Floats, Floats]:
+    """The chance that a good row is off so far, and how many deviations it is off: for rows of the fit, where
+    only the worst is looked at, or for others.
     """
     left, H = (fit.left, -fit.leverage) if outside is None else outside
     if not len(left):
         return np.zeros(0), np.zeros(0)
-    r = left / fit.sigma
-    total = float(np.sum((fit.left / fit.sigma) ** 2))
-    spread = np.eye(size) + H
-    spread = spread + 1e-9 * np.eye(size)  # a row that only itself shows
+    squares = (fit.left / fit.sigma) ** 2
+    used = np.flatnonzero(np.repeat(squares.reshape(len(squares), -1, 3).mean(axis=(0, 2)) > NOISY, 3))
+    if not len(used):
+        return np.ones(len(left)), np.zeros(len(left))
+    size = len(used)
+    total = float(squares[:, used].sum())
+    freedom = fit.left[:, used].size - round(float(np.einsum("bii->bi", fit.leverage)[:, used].sum()))
+    r = (left / fit.sigma)[:, used]
+    # a row that nothing but itself shows would be divided by 0
+    spread = (H + (1.0 + 1e-9) * np.eye(H.shape[1]))[:, used[:, None], used]
     t = np.einsum("bi,bi->b", r, np.linalg.solve(spread, r[..., None])[..., 0])
-    freedom = fit.freedom - size if outside is None else fit.freedom
-    variance = (total - t) / freedom if outside is None else np.full(len(t), total / freedom)
-    ratio = t / size / np.maximum(variance, 1e-12 * total / freedom + 1e-300)
+    freedom = max(freedom - size if outside is None else freedom, 1)
+    variance = np.maximum(total - t, 1e-12 * total) / freedom if outside is None else total / freedom
+    ratio = t / size / variance
     chances = np.ones(len(ratio))
-    for k in np.argsort(-ratio)[: max(1, len(ratio) if outside is not None else 1)]:
+    for k in range(len(ratio)) if outside is not None else [int(np.argmax(ratio))]:
         chances[k] = chance_of_ratio(float(ratio[k]), size, freedom)
     return chances, np.sqrt(ratio)
 

@@ -29,6 +29,7 @@ class Calibration:
         covariance: of the parameters (m, m), for what the data show.
         confidence: that intervals have.
         intervals: (lower, upper) of each (m, 2).
+        units: of each, "m" or "rad".
         unobservable: sentences on what the data cannot tell; that stays at the file's values.
         rows: which rows of the data were used (B,), counted from 0 in arrays and from 1 in tables.
         left_out: which were not: not numbers, or outliers.

@@ -34,6 +34,7 @@ COMMANDS = {
     "inverse": "Torques that a state needs, by any formulation, drives included.",
     "forward": "Accelerations that torques produce, by any method, drives included.",
     "simulate": "The motion of an arm over time, driven by torques or voltages.",
+    "calibrate": "Geometry of an arm from measured poses or points of its hand.",
     "control": "Controllers compared on one motion; a load from tests; a log against the model.",
     "identify": "Masses, friction and motors from measured logs: a better model, with deviations.",
     "sim": "Swartz's interpreter: variables and commands, at a terminal or from a script.",

@@ -105,6 +105,7 @@ MAKERS = (
     "frameworks",
     "identification",
     "identification/excitation",
+    "identification/calibration",
     "identification/payload",
     "kernels",
     "kinematics",

@@ -145,7 +145,7 @@ def _half_square(v: Floats) -> float:
 
 def _inverse(cone: Cone, slack: Floats) -> Floats:
     matrices, numbers = cone.parts(slack)
-    return np.concatenate([packed(np.linalg.inv(matrices)).ravel(), 1.0 / numbers])
+    return np.concatenate([packed(np.asarray(np.linalg.inv(matrices), dtype=np.float64)).ravel(), 1.0 / numbers])
 
 
 def _step(at: _Scaled, left: Floats, mu: float, end: float, near: bool) -> tuple[Floats, Floats]:
@@ -209,7 +209,7 @@ class _Solver:
 
 @dataclass(frozen=True, eq=False)
 class _Scaled:
-    """Slack S and multipliers Z in coordinates in which they are equal and diagonal: D = G^-1 S G^-T = G^T Z G.
+    """Slack S and multipliers Z in coordinates in which both are D, diagonal: G^-1 S G^-T and G^T Z G.
 
     Attributes:
         D: (blocks, 4).

@@ -28,6 +28,7 @@ WIDE = 100.0  # of a body's size: the deviation of what nothing tells, so that i
 FELT = 1e-9  # of the largest: a weaker pull would drown in rounding
 UNSEEN = 1e-6  # of a parameter's own size: more of it in a direction that nothing shows
 ROUNDING = 1e-18  # of |z|^2: no objective is known better
+USUAL = 25  # steps
 LENGTH = 0.1  # m: a body's size where nothing tells it
 ON, NEAR = 1e-2, 1e-9  # of `least`, or of 1: eigenvalues this near to their bound are on it
 
@@ -88,7 +89,7 @@ def consistent(
 
     def told(count: int, gap: float) -> None:
         if progress is not None:
-            progress(float(count), float(count + 1), f"consistent parameters, gap {gap:.1e}")
+            progress(count, max(USUAL, count + 1), f"consistent parameters, gap {gap:.1e}")
 
     found = nearest_point(problem.d, problem.cone, problem.start, problem.rest + problem.rounding, told)
     return _stated(problem, found, bodies, least)
@@ -147,11 +148,10 @@ def _rows(
             f"consistent, R: {bodies} bodies have {count} parameters, expected at least as many columns, "
             f"got {P}."
         )
-    b, mean = as_finite(z, (len(A),), "consistent, z"), as_finite(prior.mean, (P,), "consistent, prior.mean")
-    std, low = (
-        as_shape(prior.std, (P,), "consistent, prior.std"),
-        as_shape(lower, (P - count,), "consistent, lower"),
-    )
+    b = as_finite(z, (len(A),), "consistent, z")
+    mean = as_finite(prior.mean, (P,), "consistent, prior.mean")
+    std = as_shape(prior.std, (P,), "consistent, prior.std")
+    low = as_shape(lower, (P - count,), "consistent, lower")
     if not (std > 0.0).all():
         k = int(np.flatnonzero(~(std > 0.0))[0])
         raise InputError(
@@ -182,7 +182,7 @@ def _total(given: float | tuple[float, float] | None, bodies: int) -> tuple[floa
         return 0.0, 0.0
     if not bodies:
         raise InputError("consistent, total_mass: there is no body to have it; leave it out.")
-    value, spread = given if isinstance(given, tuple) else (given, 0.0)
+    value, spread = given if isinstance(given, tuple | list) else (given, 0.0)
     return (
         check_number(value, "consistent, total_mass", above=0.0),
         check_number(spread, "consistent, total_mass, standard deviation", minimum=0.0),
@@ -260,7 +260,7 @@ def _decomposed(A: Floats, b: Floats) -> tuple[Floats, Floats, Floats, float, in
 
 
 def _stated(problem: _Problem, found: NearestPoint, bodies: int, least: float) -> Consistent:
-    left = found.y - problem.d
+    left = (found.y - problem.d)[: problem.rank]
     objective = problem.rest + 0.5 * float(left @ left)
     spread = (problem.B @ found.slope)[:, : problem.rank]
     covariance = spread @ spread.T

@@ -145,7 +145,8 @@ def _half_square(v: Floats) -> float:
 
 def _inverse(cone: Cone, slack: Floats) -> Floats:
     matrices, numbers = cone.parts(slack)
-    return np.concatenate([packed(np.asarray(np.linalg.inv(matrices), dtype=np.float64)).ravel(), 1.0 / numbers])
+    inverse = np.asarray(np.linalg.inv(matrices), dtype=np.float64)
+    return np.concatenate([packed(inverse).ravel(), 1.0 / numbers])
 
 
 def _step(at: _Scaled, left: Floats, mu: float, end: float, near: bool) -> tuple[Floats, Floats]:

@@ -96,7 +96,7 @@ def consistent(
 
 
 @dataclass(frozen=True, eq=False)
-class _Problem:
+class _DistanceProblem:
     """The problem in coordinates y in which its objective is 1/2 |y - d|^2 + rest: x = origin + B y.
 
     Attributes:
@@ -120,7 +120,7 @@ class _Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class _DataAndPrior:
     """What is asked for, checked: rows of data and prior, and the size of every unknown."""
 
     A: Floats
@@ -138,7 +138,7 @@ def _rows(
     prior: Prior,
     lower: ArrayLike,
     total_mass: float | tuple[float, float] | None,
-) -> _Rows:
+) -> _DataAndPrior:
     A = as_floats(R, "consistent, R")
     if A.ndim != 2 or not np.isfinite(A).all():
         raise InputError(f"consistent, R: expected finite numbers (rows, unknowns), got shape {A.shape}.")
@@ -173,7 +173,7 @@ def _rows(
         units[k : k + 10] = m * np.array([1.0, L, L, L, *[L * L] * 6])
     lengths = np.linalg.norm(A[:, count:], axis=0)
     units[count:] = 1.0 / np.where(lengths > 0.0, lengths, 1.0)
-    return _Rows(A, b, mean, low, units, mass if total_mass is not None and spread == 0.0 else None)
+    return _DataAndPrior(A, b, mean, low, units, mass if total_mass is not None and spread == 0.0 else None)
 
 
 def _total(given: float | tuple[float, float] | None, bodies: int) -> tuple[float, float]:
@@ -200,7 +200,7 @@ def _size(mean: Floats, std: Floats, guess: float) -> tuple[float, float]:
     return mass, max(lengths, default=LENGTH)
 
 
-def _problem(rows: _Rows, bodies: int, least: float) -> _Problem:
+def _problem(rows: _DataAndPrior, bodies: int, least: float) -> _DistanceProblem:
     """Brought to one scale: unknowns w = x / units, then y, in which the objective is a distance."""
     P, count, units = len(rows.mean), 10 * bodies, rows.units
     A, b = rows.A * units, rows.b
@@ -236,7 +236,7 @@ def _problem(rows: _Rows, bodies: int, least: float) -> _Problem:
     places = tuple(int(k) for k in count + bounded)
     rounding = ROUNDING * float(b @ b) + 1e-300
     unseen = np.flatnonzero(np.abs(N @ V[:, rank:]).max(axis=1, initial=0.0) > UNSEEN)
-    return _Problem(
+    return _DistanceProblem(
         d, units[:, None] * B, units * w_origin, start, cone, rest, rank, unseen, places, rounding
     )
 
@@ -259,7 +259,7 @@ def _decomposed(A: Floats, b: Floats) -> tuple[Floats, Floats, Floats, float, in
     return values, Vt.T, inside[:p], 0.5 * float(inside[rank:] @ inside[rank:]), rank
 
 
-def _stated(problem: _Problem, found: NearestPoint, bodies: int, least: float) -> Consistent:
+def _stated(problem: _DistanceProblem, found: NearestPoint, bodies: int, least: float) -> Consistent:
     left = (found.y - problem.d)[: problem.rank]
     objective = problem.rest + 0.5 * float(left @ left)
     spread = (problem.B @ found.slope)[:, : problem.rank]

@@ -46,10 +46,12 @@ def test_names_are_those_of_links_friction_and_motors(plain: Arm) -> None:
         "friction.static.positive",
         "friction.static.negative",
         "friction.stribeck_speed",
+        "bearing1.mu",
         "motor.gear_ratio",
         "motor.rotor_inertia",
         "motor.torque_constant",
     }
+    assert named[f"{joint.name}.bearing1.mu"] == joint.bearings[0].mu
     assert not any(".friction." in n or ".motor." in n for n in plain.rigid().named_values)
 
 
@@ -103,7 +105,8 @@ def test_a_changed_number_loses_its_deviation_and_others_keep_theirs(known: Arm)
 
 
 def test_without_drives_or_with_a_joint_held_what_is_left_keeps_them(known: Arm) -> None:
-    of_links = {name for name in known.deviations if ".friction." not in name and ".motor." not in name}
+    parts = (".friction.", ".motor.", ".bearing1.")
+    of_links = {name for name in known.deviations if not any(part in name for part in parts)}
     assert set(known.rigid().deviations) == of_links
     held = known.joints[1]
     locked = known.lock({held.name: 0.5 * sum(x for x in held.limits if abs(x) < 1e9)})

@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from cli.lines import LINES, Capture, called, make_files, options_of, parser_of
+from cli.lines import LINES, Capture, called, make_files, options_of, parser_of, swing
 
 from forearm.cli.command import Parser
 from forearm.cli.main import _parser
@@ -100,6 +100,8 @@ def _files_for(words: list[str], folder: Path) -> None:
         header = ["t", *(f"{x}{k + 1}" for x in quantities for k in range(n))]
         lines = [",".join(map(repr, [0.01 * i, *row, *row])) for i, row in enumerate(rows)]
         (folder / name).write_text("\n".join([",".join(header), *lines]) + "\n", encoding="utf-8")
+    if words[0] == "identify":
+        (folder / "log.csv").write_text(swing(words[1]), encoding="utf-8")
     (folder / "session.txt").write_text("gravity\n", encoding="utf-8")
     fa.load("panda").to_urdf(folder / "my_arm.urdf")
     if "plan.csv" in words:

@@ -48,13 +48,16 @@ def two_link() -> Arm:
 
 
 def signals(
-    name: str, n: int, rows: int, effort: EffortKind = "tau", findings: tuple[str, ...] = ()
+    name: str, rows: int, q: Floats, qd: Floats, effort: EffortKind = "tau", findings: tuple[str, ...] = ()
 ) -> LogSignals:
     """What is known of a log."""
+    n = q.shape[1]
     some = np.linspace(1.0, 2.0, n)
     return LogSignals(
         name, rows, rows - 40, 1, rows * PERIOD, PERIOD, effort, 12.5, 0.09,
-        1e-5 * some, 1e-3 * some, 0.05 * some, 0.2 * some, findings,
+        1e-5 * some, 1e-3 * some, 0.05 * some, 0.2 * some, np.abs(qd).max(axis=0),
+        q.min(axis=0), q.max(axis=0),
+        tuple(f"tau{k + 1}" for k in range(n)), tuple(f"q{k + 1}" for k in range(n)), findings,
     )  # fmt: skip
 
 
@@ -86,9 +89,8 @@ def two_joints(effort: EffortKind = "tau") -> Identification:
     blocks = [motion(2, rows, seed) for rows, seed in ((900, 1), (500, 2))]
     t, q, qd, qdd = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
     log_of = np.repeat([0.0, 1.0], [900, 500])
-    per_torque = {"tau": 1.0, "current": 1.0 / (50.0 * 0.08), "voltage": 1.1 / (50.0 * 0.08)}[effort]
-    predicted, worse = (per_torque * inverse(x, q, qd, qdd) for x in (arm, before))
-    noise = per_torque * np.array([0.8, 0.5])
+    predicted, worse = (inverse(x, q, qd, qdd) for x in (arm, before))
+    noise = np.array([0.8, 0.5])
     measured = predicted + noise * rng.standard_normal(predicted.shape)
     base = base_parameters(arm)
     drives = {
@@ -108,7 +110,7 @@ def two_joints(effort: EffortKind = "tau") -> Identification:
     parameters, deviations = ParameterSet(names, values), ParameterSet(names, std)
     left = [np.sqrt(np.mean((measured - x) ** 2, axis=0)) for x in (predicted, worse)]
     logs = tuple(
-        UsedLog(signals(name, 2, rows, effort, findings), 2.3e-3, 1e-4, left[0], left[1], 1.1 * left[0])
+        UsedLog(signals(name, rows, q, qd, effort, findings), 2.3e-3, 1e-4, left[0], left[1], 1.1 * left[0])
         for name, rows, findings in (
             ("monday.csv", 940, ("q2: 12 samples repeat the one before.",)),
             ("tuesday.csv", 540, ()),
@@ -141,7 +143,6 @@ def two_joints(effort: EffortKind = "tau") -> Identification:
             ResidualTest("joint2", "load", 1e-6, 0.08, "joint2: 8 % of what is left follows the load."),
         ),
         ("Both logs were taken at one temperature.",),
-        q,
     )
 
 
@@ -165,8 +166,8 @@ def seven_joints(rows: int = 10_000) -> Identification:
     std = 0.05 * np.abs(values) + 1e-3
     parameters, deviations = ParameterSet(names, values), ParameterSet(names, std)
     left = np.full(7, 0.3)
-    log = UsedLog(signals("panda.parquet", 7, 100_000), 0.0, 0.0, left, 4.0 * left, 1.05 * left)
+    log = UsedLog(signals("panda.parquet", 100_000, q, qd), 0.0, 0.0, left, 4.0 * left, 1.05 * left)
     return Identification(
         arm, arm, parameters, deviations, np.diag(std**2), (*base.labels, *friction), 0.99, (), "link",
-        t, np.zeros(rows), qd, measured, predicted, 1.1 * predicted, left, (log,), (), (), (), None,
+        t, np.zeros(rows), qd, measured, predicted, 1.1 * predicted, left, (log,), (), (), (),
     )  # fmt: skip

@@ -26,6 +26,7 @@ def named_values(links: Iterable[Link], tree: Iterable[Joint]) -> dict[str, floa
     for joint in tree:
         if joint.friction is not None:
             values |= {f"{joint.name}.friction.{k}": x for k, x in friction_values(joint.friction).items()}
+        values |= {f"{joint.name}.bearing{k + 1}.mu": b.mu for k, b in enumerate(joint.bearings)}
         if joint.motor is not None:
             values |= {f"{joint.name}.motor.{k}": x for k, x in motor_values(joint.motor).items()}
     return values

@@ -34,6 +34,7 @@ COMMANDS = {
     "forward": "Accelerations that torques produce, by any method, drives included.",
     "simulate": "The motion of an arm over time, driven by torques or voltages.",
     "control": "Controllers compared on one motion; a load from tests; a log against the model.",
+    "identify": "Masses, friction and motors from measured logs: a better model, with deviations.",
     "sim": "Swartz's interpreter: variables and commands, at a terminal or from a script.",
     "count": "Exact multiplications and additions of every formulation.",
     "generate": "Write code for a function of an arm: C, C++, Fortran, Python, LaTeX.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from forearm.identification.parameter_set import ParameterSet
 from forearm.identification.samples import LogSignals
 from forearm.spatial import Floats
 from forearm.tables import Report
+
+if TYPE_CHECKING:
+    from forearm.identification.validation import Validation
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +96,7 @@ class Identification:
             thousand, evenly spread.
         log_of: which log each belongs to (T,).
         speed: qd at them (T, n).
-        measured: efforts at them (T, n).
+        measured: efforts at them as torques (forces) (T, n), N m (N), whatever was logged.
         predicted: the same of the new arm.
         predicted_before: the same of the arm as it was given.
         noise: standard deviation of a row of the fit (n,).
@@ -101,7 +104,6 @@ class Identification:
         stages: the estimation, stage by stage.
         tests: of the residuals.
         findings: sentences on the data as a whole.
-        position: q at the samples (T, n); None: not kept.
     """
 
     arm: Arm
@@ -124,7 +126,6 @@ class Identification:
     stages: tuple[Stage, ...]
     tests: tuple[ResidualTest, ...]
     findings: tuple[str, ...]
-    position: Floats | None = None
 
     @property
     def residual(self) -> Floats:
@@ -176,6 +177,28 @@ class Identification:
         from forearm.identification.report.page import write_page
 
         write_page(self, path)
+
+    def validate(self, log: Any, **options: Any) -> Validation:
+        """What the new arm and the one before leave of a log that nothing was fitted to.
+
+        Args:
+            log: as in `identify`.
+            **options: `shift`, `cutoff`, `columns`, `units`, `period`, as in `identify`.
+        """
+        from forearm.identification.validation import validate
+
+        return validate(self, log, **options)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """A matplotlib figure of measured and predicted efforts and what is left; saved if a path is
+        given.
+        """
+        from forearm.plots.logs import identified_figure, save_figure
+
+        figure = identified_figure(self)
+        if path is not None:
+            save_figure(figure, path)
+        return figure
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the arm file of the new arm, with the deviations of its numbers."""

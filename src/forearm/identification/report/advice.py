@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.arm.joint import Joint
-from forearm.identification.report.rows import ParameterRow, inertial_kind, parameter_rows
+from forearm.identification.report.rows import ParameterRow, inertial_kind, measured_rms, parameter_rows
+from forearm.spatial import Floats
 
 if TYPE_CHECKING:
     from forearm.identification.result import Identification
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 POOR = 0.2  # deviation against the size: above, a parameter is poor
 GOOD = 0.1  # what more data should bring it to
 LITTLE = 0.5  # of a joint's range or speed
-SLOW = 0.02  # share of the time at Stribeck's speeds that is little
 MOST_DATA = 50.0  # times as much of the same: more is not worth saying
 ALIKE = 0.97  # correlation of two that are hardly told apart
 MOST = 8  # sentences
+MATTERS = 0.01  # of the measured efforts: what a deviation makes beyond it matters
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,16 @@ class Moved:
     """How far and how fast a joint moved in the logs.
 
     Attributes:
-        reach: share of its range, NaN where positions were not kept.
+        reach: share of its range, of a turn where it has no limits; NaN where it slides without limits.
         speed: largest, rad/s (m/s).
         share: of its largest speed, NaN where that is not known.
+        acceleration: rms, rad/s^2 (m/s^2).
     """
 
     reach: float
     speed: float
     share: float
+    acceleration: float
 
 
 def measure_next(found: Identification) -> list[str]:
@@ -45,14 +48,16 @@ def measure_next(found: Identification) -> list[str]:
     poor = sorted(
         ((_relative(row, rows, found), row) for row in rows), key=lambda pair: pair[0], reverse=True
     )
+    moved = movements(found)
     owners: dict[str, list[tuple[float, ParameterRow]]] = {}
     for relative, row in poor:
-        if relative > POOR and row.key != "offset":
+        said_already = not row.is_known and any(row.name in text for text in found.unidentifiable)
+        if relative > POOR and not said_already and _matters(row, found, moved):
             owners.setdefault(row.owner, []).append((relative, row))
     said = [_sentence(found, owner, worst, rows) for owner, worst in list(owners.items())[:MOST]]
     if len(owners) > MOST:
         said.append(f"So are parameters of {', '.join(list(owners)[MOST:])}.")
-    said += _alike(found, rows)
+    said += _alike(found, rows, {row.name for worst in owners.values() for _, row in worst})
     if said:
         logs = " ".join(log.signals.name for log in found.logs[:2])
         said.append(
@@ -63,17 +68,51 @@ def measure_next(found: Identification) -> list[str]:
 
 def movements(found: Identification) -> list[Moved]:
     """How far and how fast each joint moved."""
+    accelerations = _accelerations(found)
     made = []
     for i, joint in enumerate(found.before.joints):
-        fastest = float(np.nanmax(np.abs(found.speed[:, i]), initial=0.0))
+        known = [log.signals for log in found.logs]
+        fastest = max(float(s.fastest[i]) for s in known)
         share = fastest / joint.max_speed if joint.max_speed else math.nan
-        reach = math.nan
-        if found.position is not None:
-            whole = joint.limits.upper - joint.limits.lower
-            whole = whole if math.isfinite(whole) else 2.0 * math.pi if joint.kind == "revolute" else math.nan
-            reach = float(np.ptp(found.position[:, i])) / whole if whole else math.nan
-        made.append(Moved(reach, fastest, share))
+        whole = joint.limits.upper - joint.limits.lower
+        whole = whole if math.isfinite(whole) else 2.0 * math.pi if joint.kind == "revolute" else math.nan
+        crossed = max(float(s.q_high[i]) for s in known) - min(float(s.q_low[i]) for s in known)
+        made.append(Moved(crossed / whole if whole else math.nan, fastest, share, float(accelerations[i])))
     return made
+
+
+def _accelerations(found: Identification) -> Floats:
+    """Root of the mean square of qdd (n,), from speeds at the samples that are kept."""
+    steps = np.diff(found.t)
+    usual = np.median(steps[steps > 0.0]) if (steps > 0.0).any() else 1.0
+    even = (steps > 0.0) & (steps < 3.0 * usual) & (np.diff(found.log_of) == 0.0)
+    if not even.any():
+        return np.zeros(found.arm.n)
+    rates = np.diff(found.speed, axis=0)[even] / steps[even, None]
+    return np.asarray(np.sqrt(np.nanmean(rates**2, axis=0)))
+
+
+def _matters(row: ParameterRow, found: Identification, moved: list[Moved]) -> bool:
+    """Whether one deviation shows in efforts, as far as their size can be told from the motion."""
+    path = _joints_towards(found.before, row.owner)
+    if (
+        not path
+        or not row.is_known
+        or not (row.is_inertial or row.key.startswith(("friction", "motor.rotor")))
+    ):
+        return row.key != "offset"
+    joint, least = found.arm.joints[path[-1]], float(measured_rms(found)[path].min())
+    ratio = _ratio(joint)
+    gear = abs(joint.motor.gear_ratio) if joint.motor is not None else 1.0
+    acceleration = max(moved[i].acceleration for i in path)
+    gravity = float(np.linalg.norm(found.before.gravity))
+    factors = {
+        "friction.viscous": ratio**2 * moved[path[-1]].speed,
+        "friction.stribeck_speed": math.inf,
+        "motor.rotor_inertia": gear**2 * moved[path[-1]].acceleration,
+    }
+    kinds = (ratio, gravity + acceleration, gravity + acceleration, acceleration)
+    return row.std * factors.get(row.key, kinds[inertial_kind(row.key)]) > MATTERS * least
 
 
 def _relative(row: ParameterRow, rows: list[ParameterRow], found: Identification) -> float:
@@ -95,8 +134,7 @@ def _inertial_size(row: ParameterRow, rows: list[ParameterRow]) -> float:
 def _friction_size(row: ParameterRow, rows: list[ParameterRow], found: Identification) -> float:
     """The largest friction of the joint at the speeds of the logs, as its viscous or dry part would be."""
     index = next((i for i, j in enumerate(found.before.joints) if j.name == row.owner), None)
-    fastest = 0.0 if index is None else float(np.nanmax(np.abs(found.speed[:, index]), initial=0.0))
-    fastest *= 1.0 if index is None else _ratio(found.arm.joints[index])
+    fastest = 0.0 if index is None else movements(found)[index].speed * _ratio(found.arm.joints[index])
     torques = [
         _size(r) * (fastest if r.key == "friction.viscous" else 1.0)
         for r in rows
@@ -134,18 +172,15 @@ def _sentence(
 def _remedy(found: Identification, row: ParameterRow, relative: float) -> str:
     moved = movements(found)
     path = _joints_towards(found.before, row.owner)
-    if row.key.startswith(("friction.static", "friction.stribeck")):
-        slow = [_slow_share(found, i) for i in path[-1:]]
-        if slow and slow[0] < SLOW:
-            name = found.before.joints[path[-1]].name
-            return (
-                f"{name} moved slowly for {100.0 * slow[0]:.1f} % of the time only: let it creep both ways, "
-                "below Stribeck's speed."
-            )
-    lazy = [i for i in reversed(path) if _is_little(moved[i])]
+    if row.key.startswith(("friction.static", "friction.stribeck")) and path:
+        return _creep(found, path[-1])
+    is_friction = row.key.startswith("friction")
+    lazy = [
+        i for i in reversed(path) if moved[i].share < LITTLE or (moved[i].reach < LITTLE and not is_friction)
+    ]
     if lazy:
-        return _move_more(found.before, lazy[:2], moved)
-    if row.owner == "payload":
+        return _move_more(found.before, lazy[:2], moved, is_friction)
+    if row.owner.endswith("payload"):
         return "Turn the hand against gravity, and shake it."
     times = (relative / GOOD) ** 2
     if times <= MOST_DATA:
@@ -158,7 +193,17 @@ def _remedy(found: Identification, row: ParameterRow, relative: float) -> str:
     )
 
 
-def _move_more(arm: Arm, which: list[int], moved: list[Moved]) -> str:
+def _creep(found: Identification, i: int) -> str:
+    name, slow = found.before.joints[i].name, 100.0 * _slow_share(found, i)
+    return (
+        f"{name} moved slower than twice Stribeck's speed for {slow:.1f} % of the time: let it creep both ways "
+        "for longer."
+    )
+
+
+def _move_more(arm: Arm, which: list[int], moved: list[Moved], is_friction: bool) -> str:
+    """How little joints moved, and what to do; friction does not ask how far."""
+    moved = [replace(m, reach=math.nan) for m in moved] if is_friction else moved
     said = []
     for i in which:
         reach, share = moved[i].reach, moved[i].share
@@ -177,10 +222,6 @@ def _move_more(arm: Arm, which: list[int], moved: list[Moved]) -> str:
         if little
     ]
     return f"{'; '.join(said)}: move {'it' if len(said) == 1 else 'them'} {' and '.join(how)}."
-
-
-def _is_little(moved: Moved) -> bool:
-    return moved.reach < LITTLE or moved.share < LITTLE
 
 
 def _slow_share(found: Identification, i: int) -> float:
@@ -204,7 +245,7 @@ def _joints_towards(arm: Arm, owner: str) -> list[int]:
     if owner in places:
         return [places[owner]]
     mover = {joint.child: joint for joint in arm.tree}
-    link = arm.hand.link if owner == "payload" else owner
+    link = owner if any(x.name == owner for x in arm.links) else arm.hand.link
     path = []
     while link in mover:
         joint = mover[link]
@@ -214,17 +255,16 @@ def _joints_towards(arm: Arm, owner: str) -> list[int]:
     return path[::-1]
 
 
-def _alike(found: Identification, rows: list[ParameterRow]) -> list[str]:
-    """The pair that is hardest to tell apart, of parameters that matter."""
-    std = np.array([row.std for row in rows])
-    known = np.isfinite(std) & (std > 0.0) & np.isfinite(np.diag(found.covariance))
-    if known.sum() < 2:
+def _alike(found: Identification, rows: list[ParameterRow], poor: set[str]) -> list[str]:
+    """The pair that is hardest to tell apart, one of which is poor for it."""
+    variances = np.diag(found.covariance)
+    places = np.flatnonzero(np.isfinite(variances) & (variances > 0.0))
+    if len(places) < 2:
         return []
-    places = np.flatnonzero(known)
-    scale = np.sqrt(np.diag(found.covariance)[places])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        correlation = np.nan_to_num(found.covariance[np.ix_(places, places)] / np.outer(scale, scale))
+    scale = np.sqrt(variances[places])
+    correlation = np.nan_to_num(found.covariance[np.ix_(places, places)] / np.outer(scale, scale))
     np.fill_diagonal(correlation, 0.0)
+    correlation[[rows[k].name not in poor for k in places]] = 0.0
     a, b = np.unravel_index(int(np.argmax(np.abs(correlation))), correlation.shape)
     if abs(correlation[a, b]) < ALIKE:
         return []

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from forearm.files.armfile_write import to_document
 from forearm.identification.report.advice import measure_next
-from forearm.identification.report.rows import parameter_rows
-from forearm.identification.report.summary import explained, measured_rms
+from forearm.identification.report.rows import measured_rms, parameter_rows
+from forearm.identification.report.summary import explained
 
 if TYPE_CHECKING:
     from forearm.identification.result import Identification, Stage, UsedLog

@@ -42,15 +42,14 @@ class FrictionCurve:
 
 
 def friction_curve(found: Identification, i: int) -> FrictionCurve | None:
-    """Of the i-th joint; None where efforts are no torques and the motor is not known, or it did not move."""
+    """Of the i-th joint; None where it did not move."""
     new, old = found.arm.joints[i], found.before.joints[i]
     speed = found.speed[:, i]
-    factor = _effort_per_torque(found, new)
     most = float(np.nanmax(np.abs(speed), initial=0.0))
-    if factor is None or most == 0.0:
+    if most == 0.0:
         return None
-    factor *= found.parameters.get(f"{new.name}.gain", 1.0)
-    shown = found.residual[:, i] + factor * law_of(new, speed, found.torque_side)
+    gain = found.parameters.get(f"{new.name}.gain", 1.0)
+    shown = found.residual[:, i] + gain * law_of(new, speed, found.torque_side)
     edges = np.linspace(-most, most, BINS + 1)
     bins = np.digitize(speed, edges[1:-1])
     parts = [(k, shown[(bins == k) & np.isfinite(shown)]) for k in range(BINS)]
@@ -62,7 +61,7 @@ def friction_curve(found: Identification, i: int) -> FrictionCurve | None:
     centres = np.array([0.5 * (edges[k] + edges[k + 1]) for k, _ in parts])
     grid = np.linspace(-most, most, POINTS)
     grid[POINTS // 2] = 0.0
-    laws = [factor * law_of(joint, grid, found.torque_side) for joint in (new, old)]
+    laws = [gain * law_of(joint, grid, found.torque_side) for joint in (new, old)]
     for law in laws:
         law[POINTS // 2] = np.nan
     return FrictionCurve(centres, low, middle, high, grid, laws[0], laws[1])
@@ -81,17 +80,3 @@ def law_of(joint: Joint, speed: Floats, torque_side: str) -> Floats:
     if friction.side == "motor" and joint.motor is not None:
         law = law.across(abs(joint.motor.gear_ratio))
     return np.asarray(friction_torque(law, speed, np.sign(speed)), dtype=np.float64)
-
-
-def _effort_per_torque(found: Identification, joint: Joint) -> float | None:
-    """What a torque of 1 at the joint is of the measured efforts; None where that is not known."""
-    kinds = {log.signals.effort for log in found.logs}
-    if kinds == {"tau"}:
-        return 1.0
-    motor = joint.motor
-    if len(kinds) > 1 or motor is None or motor.torque_constant is None:
-        return None
-    current = 1.0 / (motor.gear_ratio * motor.torque_constant)
-    if kinds == {"current"}:
-        return current
-    return None if motor.resistance is None else current * motor.resistance

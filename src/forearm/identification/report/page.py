@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ from forearm.identification.report.figures import (
     share_bars,
     spectrum_drawing,
 )
-from forearm.identification.report.rows import parameter_rows
+from forearm.identification.report.rows import measured_rms, parameter_rows
 from forearm.identification.report.spectra import welch
 from forearm.identification.report.thinning import breaks
 from forearm.pages import html_page
@@ -85,7 +85,7 @@ def _joints(found: Identification) -> str:
     """What is left of each joint, with bars of it, and how well other logs are predicted."""
     rms = np.array([found.rms_before, found.rms, found.rms_left_out])
     with np.errstate(divide="ignore", invalid="ignore"):
-        shares = rms / summary.measured_rms(found)
+        shares = rms / measured_rms(found)
     most = float(np.nanmax(np.where(np.isfinite(shares), shares, np.nan), initial=0.0))
     kinds = ("before", "predicted", "outside")
     bars = [
@@ -97,7 +97,7 @@ def _joints(found: Identification) -> str:
         "<p>Bars are shares of the measured rms. Left out: each log is predicted by a model that was fitted "
         "to the rest of the data.</p>"
     )
-    return key + _table(told, inside={1: ("left, as bars", bars)}) + note + _validation(found)
+    return key + _table(told, {1: ("left, as bars", bars)}) + note + _validation(found)
 
 
 def _validation(found: Identification) -> str:
@@ -119,14 +119,14 @@ def _parameters(found: Identification) -> str:
     rows = parameter_rows(found)
     told = summary.parameters_table(found)
     bars = [interval_bar(row) for row in rows]
-    labels = [f'<span class="words">{escape(row.label)}</span>' * (row.label != row.name) for row in rows]
+    labels = [f"<small>{escape(row.label)}</small>" * (row.label != row.name) for row in rows]
     sure = f"{100.0 * found.confidence:g} % interval"
     key = _key((("now", sure),), (("is", "now"), ("was", "before")))
     note = (
         "<p>Each row has a scale of its own. These are values from the data alone; the new arm has the "
         "nearest that bodies can have.</p>"
     )
-    return key + note + _table(Report(told.header, told.rows), [("is", labels)], {1: (sure, bars)})
+    return key + note + _table(Report(told.header, told.rows), {1: (sure, bars)}, labels)
 
 
 def _efforts(found: Identification) -> str:
@@ -217,17 +217,18 @@ def _key(lines: Iterable[tuple[str, str]], dots: Iterable[tuple[str, str]] = ())
 Column = tuple[str, list[str]]  # title, and HTML of every row
 
 
-def _table(told: Report, more: Iterable[Column] = (), inside: dict[int, Column] | None = None) -> str:
-    """A table, numbers to the right, with further columns of HTML behind and before some of its own."""
+def _table(told: Report, inside: dict[int, Column] | None = None, under: Sequence[str] | None = None) -> str:
+    """A table, numbers to the right, with further columns of HTML before some of its own, and HTML under the
+    names in its first.
+    """
     columns: list[tuple[str, str, list[str]]] = []
     for k, title in enumerate(told.header):
         columns += [("", *inside[k])] if inside and k in inside else []
         cells = [str(row[k]) for row in told.rows]
         kind = "number" if all(map(_is_number, cells)) else "words" if max(map(len, cells)) > LONG else ""
-        columns.append(
-            (kind, title, [escape(cell).replace(".", ".<wbr>") if k == 0 else escape(cell) for cell in cells])
-        )
-    columns += [("", *column) for column in more]
+        columns.append((kind, title, [escape(cell) for cell in cells]))
+    names = [name.replace(".", ".<wbr>") for name in columns[0][2]]
+    columns[0][2][:] = [a + b for a, b in zip(names, under or [""] * len(names), strict=True)]
     kinds = [f' class="{kind}"' if kind else "" for kind, _, _ in columns]
     head = "".join(f"<th{kind}>{escape(c[1])}</th>" for kind, c in zip(kinds, columns, strict=True))
     lines = [

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from forearm.arm.arm import Arm
 from forearm.arm.joint import Joint
 from forearm.reduction.base import base_parameters
+from forearm.spatial import Floats
 
 if TYPE_CHECKING:
     from forearm.identification.result import Identification
 
+DRIVE = ("friction", "motor", "transmission", "offset", "gain")  # how names of a drive's figures begin
 UNITS = {
     "friction.viscous": ("N m s/rad", "N s/m"),
     "friction.coulomb": ("N m", "N"),
@@ -33,7 +38,7 @@ class ParameterRow:
     Attributes:
         name: as in `Identification.parameters`.
         label: what it is; for a base parameter the combination.
-        owner: name of the link, the joint or "payload" that it belongs to.
+        owner: name of the link, the joint or the load ("payload", "log2.payload") that it belongs to.
         key: what it is of that: "Izz", "friction.viscous".
         unit: of its values.
         before: in the arm as it was given; NaN: it was not known there.
@@ -85,7 +90,7 @@ def split_name(name: str, arm: Arm) -> tuple[str, str]:
     for owner in (*(j.name for j in arm.tree), *(link.name for link in arm.links)):
         if name.startswith(f"{owner}.") and _is_key(name[len(owner) + 1 :]):
             return owner, name[len(owner) + 1 :]
-    owner, _, key = name.partition(".")
+    owner, _, key = name.rpartition(".")  # of a load: "payload.mx", "log2.payload.mx"
     return owner, key
 
 
@@ -113,14 +118,16 @@ def _at_motor(joint: Joint, key: str) -> bool:
 
 
 def _is_key(key: str) -> bool:
-    return bool(inertial_kind(key)) or key.split(".")[0] in ("friction", "motor", "offset", "gain", "load")
+    return (
+        bool(inertial_kind(key)) or key.split(".")[0] in DRIVE or bool(re.fullmatch(r"bearing\d+\.mu", key))
+    )
 
 
 def _neutral(key: str) -> float:
     """What a parameter is in an arm that does not know of it."""
     if key.startswith(("motor.torque_constant", "motor.resistance", "friction.stribeck_speed")):
         return math.nan
-    return 1.0 if key == "gain" else 0.0
+    return 1.0 if key in ("gain", "transmission.loss") else 0.0
 
 
 def _values_before(arm: Arm) -> dict[str, float]:
@@ -128,3 +135,8 @@ def _values_before(arm: Arm) -> dict[str, float]:
     return dict(arm.named_values) | {
         name: float(value) for name, value in zip(base.names, base.values, strict=True)
     }
+
+
+def measured_rms(found: Identification) -> Floats:
+    """Root of the mean square of the measured efforts, (n,)."""
+    return np.asarray(np.sqrt(np.nanmean(found.measured**2, axis=0)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forearm.identification.report.advice import measure_next
-from forearm.identification.report.rows import ParameterRow, parameter_rows
+from forearm.identification.report.rows import ParameterRow, measured_rms, parameter_rows
 from forearm.spatial import Floats
 from forearm.tables import Report, number
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from forearm.identification.result import Identification
 
 EFFORTS = {"tau": "torques", "current": "currents", "voltage": "voltages"}
-EFFORT_UNITS = {"tau": "N m", "current": "A", "voltage": "V"}
 SIDES = {"motor": "the motor's side of the gear", "link": "the link's side of the gear"}
 LIST = "  "  # under what is listed
 
 
 def report(found: Identification) -> Report:
     """Headline, joints, parameters, logs, stages, and sentences on what is in doubt."""
-    parts = [joints_table(found), parameters_table(found), logs_table(found), stages_table(found)]
+    parts = [joints_table(found), parameters_table(found), logs_table(found)]
     parts += [
         Report(title=title, after=[f"- {text}" for text in texts], under=LIST)
-        for title, texts in sentences(found)
+        for title, texts in (("Stages", _stages(found)), *sentences(found))
+        if texts
     ]
     return Report(before=headline(found), parts=parts)
 
@@ -54,11 +54,6 @@ def explained(found: Identification, before: bool = False) -> Floats:
         return np.asarray(np.where(spread > 0.0, 1.0 - np.nanvar(left, axis=0) / spread, np.nan))
 
 
-def measured_rms(found: Identification) -> Floats:
-    """Root of the mean square of the measured efforts, (n,)."""
-    return np.asarray(np.sqrt(np.nanmean(found.measured**2, axis=0)))
-
-
 def joints_table(found: Identification) -> Report:
     """What is left of each joint's efforts."""
     shares = explained(found)
@@ -73,10 +68,8 @@ def joints_table(found: Identification) -> Report:
 
 
 def effort_unit(found: Identification, i: int) -> str:
-    """The unit of the i-th joint's efforts."""
-    kinds = dict.fromkeys(log.signals.effort for log in found.logs)
-    slides = found.arm.joints[i].kind == "prismatic"
-    return " or ".join("N" if kind == "tau" and slides else EFFORT_UNITS[kind] for kind in kinds)
+    """The unit of the i-th joint's efforts, which are torques or forces whatever was logged."""
+    return "N" if found.arm.joints[i].kind == "prismatic" else "N m"
 
 
 def parameters_table(found: Identification) -> Report:
@@ -147,6 +140,15 @@ def stages_table(found: Identification) -> Report:
         if rows
         else Report()
     )
+
+
+def _stages(found: Identification) -> list[str]:
+    """The same in sentences, which a table would cut."""
+    return [
+        f"{stage.name}, {len(stage.parameters)} parameters, leaves "
+        f"{' '.join(number(float(x), 3) for x in stage.rms)}: {stage.message}"
+        for stage in found.stages
+    ]
 
 
 def sentences(found: Identification) -> list[tuple[str, list[str]]]:

@@ -42,7 +42,8 @@ class Consistent:
         covariance: of x (P, P), prior included, to first order; where a bound holds a value, along the bound
             only. Infinite on the diagonal where neither data nor prior tell a parameter.
         objective: what is left of data and prior, 1/2 (|R x - z|^2 + sum ((x - mean) / std)^2).
-        gap: how far the objective is above the optimum at most, relative to it.
+        gap: how far the objective, with the pull to the mean of what nothing tells, is above the optimum at
+            most, relative to it.
         iterations: how many steps the solver took; 0: no bound is touched.
         at_bound: bodies whose pseudo-inertia is on its boundary.
         at_lower: places in x of other unknowns that are on their lower bound.
@@ -260,8 +261,9 @@ def _decomposed(A: Floats, b: Floats) -> tuple[Floats, Floats, Floats, float, in
 
 
 def _stated(problem: _DistanceProblem, found: NearestPoint, bodies: int, least: float) -> Consistent:
-    left = (found.y - problem.d)[: problem.rank]
-    objective = problem.rest + 0.5 * float(left @ left)
+    squares = 0.5 * (found.y - problem.d) ** 2
+    objective = problem.rest + float(squares[: problem.rank].sum())
+    whole = problem.rest + float(squares.sum())
     spread = (problem.B @ found.slope)[:, : problem.rank]
     covariance = spread @ spread.T
     covariance[problem.unseen, problem.unseen] = math.inf
@@ -270,7 +272,7 @@ def _stated(problem: _DistanceProblem, found: NearestPoint, bodies: int, least: 
         problem.origin + problem.B @ found.y,
         covariance,
         objective,
-        found.gap / max(objective, problem.rounding),
+        found.gap / max(whole, problem.rounding),
         found.iterations,
         tuple(int(k) for k in np.flatnonzero(near[:bodies])),
         tuple(k for k, on in zip(problem.bounded, near[bodies:], strict=True) if on),

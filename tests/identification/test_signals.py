@@ -13,11 +13,11 @@ from arms import random_arm
 from numpy.typing import NDArray
 
 from forearm.errors import InputError
+from forearm.identification.convolution import filtered
 from forearm.identification.log_derivatives import smoothed, taps
 from forearm.identification.samples import LogSignals, PreparedLog
 from forearm.identification.signals import prepare, scan, windows
 from forearm.identification.signals import table as tables
-from forearm.identification.signals.convolution import filtered
 from forearm.identification.signals.cutoff import cutoff_of
 from forearm.identification.signals.prepare import PreparedSignals, prepare_log
 from forearm.identification.signals.shifting import Shifter
@@ -69,12 +69,14 @@ def assert_alike(one: dict[str, Floats], other: dict[str, Floats], rounding: flo
         np.testing.assert_allclose(other[x], one[x], rtol=0.0, atol=rounding * size, err_msg=x)
 
 
-@pytest.mark.parametrize("cutoff", [None, 12.0])
-def test_stated_errors_are_those_of_many_draws(cutoff: float | None) -> None:
+@pytest.mark.parametrize(("cutoff", "jitter"), [(None, 0.0), (12.0, 0.0), (None, 0.2)])
+@pytest.mark.slow
+def test_stated_errors_are_those_of_many_draws(cutoff: float | None, jitter: float) -> None:
     """Hundreds of logs as pieces of one, each with its own noise: against the motion in closed form."""
     rng = np.random.default_rng(5)
     draws, rows, noise = 300, 400, 3e-5
     t = STEP * np.arange(float(draws * rows)) + np.repeat(np.arange(draws), rows)
+    t += jitter * STEP * rng.uniform(-1.0, 1.0, len(t))
     q = motion(t)[0] + noise * rng.normal(size=(len(t), N))
     prepared = prepare_log(ARM, {"t": t, "q": q, "tau": efforts(t)}, cutoff=cutoff)
     signals = prepared.signals

@@ -10,12 +10,13 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
-from forearm.identification.log_derivatives import best_half_of, noise_of
+from forearm.identification.log_derivatives import HALVES, best_half_of, noise_at
 from forearm.identification.samples import LogSignals, PreparedLog, Samples
 from forearm.identification.signals.cutoff import cutoff_of, half_for
 from forearm.identification.signals.derivative_errors import derivative_errors
 from forearm.identification.signals.first_read import FirstRead, first_read
 from forearm.identification.signals.reader import LogReader
+from forearm.identification.signals.scan import Scan
 from forearm.identification.signals.sources import LogRequest, open_log
 from forearm.identification.signals.table import LogTable
 from forearm.identification.signals.tally import Tally
@@ -122,6 +123,7 @@ def _filtered(reader: LogReader, read: FirstRead, period: float, cutoff: float |
     noise = _noise(motion)
     if cutoff is None:
         half, is_longest = best_half_of(motion, noise)
+        half = _spared(scan, half)
     else:
         half, is_longest = half_for(cutoff, period, max(scan.pieces), table.name), False
     frequency = cutoff_of(half, period)
@@ -133,6 +135,11 @@ def _filtered(reader: LogReader, read: FirstRead, period: float, cutoff: float |
     if is_longest:
         read.findings.append(
             "That window is the longest that could be tried: a lower cutoff may leave less noise."
+        )
+    if table.has("qd") and not table.has("qdd"):
+        read.findings.append(
+            f"Velocities are logged ({table.names['qd'][0]!r}, ...), accelerations are not: both are taken "
+            "from the positions."
         )
     errors = derivative_errors(motion, half, period, noise)
     return _prepared(reader, read, half, False, frequency, (noise, *errors))
@@ -203,5 +210,14 @@ def _prepared(
     return PreparedSignals(signals, plan, reader)
 
 
+def _spared(scan: Scan, half: int) -> int:
+    """A half window that is no longer than this, and leaves more than a third of the rows."""
+    for shorter in [h for h in reversed(HALVES) if h <= half]:
+        left = sum(count * max(0, size - 2 * shorter) for size, count in scan.pieces.items())
+        if 3 * left >= scan.rows:
+            return shorter
+    return half
+
+
 def _noise(motion: Sequence[tuple[Floats, Floats]]) -> Floats:
-    return np.asarray(np.sqrt(np.mean([noise_of(q) ** 2 for _, q in motion], axis=0)))
+    return np.asarray(np.sqrt(np.mean([noise_at(t, q) ** 2 for t, q in motion], axis=0)))

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from forearm.identification.payload.fit import Noise
     from forearm.identification.payload.from_log import payload_from_log
     from forearm.identification.payload.test_forces import canonical_tests
+    from forearm.identification.signals.prepare import prepare_log
 
 # Imported when first used: machine code need not be loaded for a name.
 _LATER = {
@@ -19,6 +20,7 @@ _LATER = {
     "payload.fit": ("Noise",),
     "payload.from_log": ("payload_from_log",),
     "payload.test_forces": ("canonical_tests",),
+    "signals.prepare": ("prepare_log",),
 }
 _WHERE = {name: module for module, names in _LATER.items() for name in names}
 
@@ -30,6 +32,7 @@ __all__ = [
     "compare_log",
     "estimate_payload",
     "payload_from_log",
+    "prepare_log",
 ]
 
 

@@ -53,6 +53,9 @@ if TYPE_CHECKING:
     from forearm.files.mjcf.compiled import from_mujoco
     from forearm.files.peer_models import to_mujoco, to_pinocchio
     from forearm.files.pinocchio_model import from_pinocchio
+    from forearm.identification import excite
+    from forearm.identification.identify import identify
+    from forearm.identification.result import Identification
     from forearm.kernels.batch_rollout import Rollout
     from forearm.kernels.kernel import Kernel, compile
     from forearm.kernels.rollout_gradient import RolloutGradient
@@ -72,6 +75,7 @@ __all__ = [
     "Frame",
     "Friction",
     "Hand",
+    "Identification",
     "IgnoredWarning",
     "InputError",
     "Joint",
@@ -107,11 +111,13 @@ __all__ = [
     "counting",
     "drives",
     "dynamics",
+    "excite",
     "from_dh",
     "from_mujoco",
     "from_pinocchio",
     "generate",
     "identification",
+    "identify",
     "kinematics",
     "load",
     "load_simulation",
@@ -157,11 +163,13 @@ _LATER = {
     "to_pinocchio": "files.peer_models",
     **dict.fromkeys(("Source", "generate"), "codegen"),
     **dict.fromkeys(("Kernel", "compile"), "kernels"),
+    **dict.fromkeys(("Identification", "identify"), "identification"),
     "Rollout": "kernels.batch_rollout",
     "RolloutGradient": "kernels.rollout_gradient",
     "TracedController": "kernels.traced_controller",
     **dict.fromkeys(("MotionLog", "Plan", "Request", "Waypoint", "plan", "read_motion"), "trajectories"),
     "time_optimal": "trajectories",
+    "excite": "identification",
     **dict.fromkeys(("Schedule", "Simulation", "load_simulation", "simulate", "simulate_many"), "simulation"),
 }
 

@@ -7,11 +7,15 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
+from math import cos, sin
 from pathlib import Path
 from typing import Any, NoReturn
 
+import numpy as np
 import pytest
 
+from forearm import compile, load
 from forearm.cli.command import Parser
 from forearm.cli.main import COMMANDS, _command, main
 
@@ -26,14 +30,17 @@ LINES: dict[str, tuple[str, ...]] = {
     "parts": ("cmu-dd",),
     "kinematics": ("ascher2",),
     "plan": ("ascher2", "--to", "0.5,0.2", "--acceleration", "9"),
+    "excite": ("ascher2", "--duration", "1", "--harmonics", "2", "--starts", "1"),
     "inverse": ("ascher2",),
     "forward": ("ascher2",),
     "simulate": ("ascher2", "--duration", "0.01"),
+    "calibrate": ("ascher2", "points.csv", "--unknowns", "offsets", "--hand-point", "0,0,0"),
     "control compare": ("ascher2", "--duration", "0.05", "--only", "PD"),
     "control savings": ("ascher2",),
     "control period": ("ascher2", "--stiffness", "100"),
     "control payload": ("ascher2", "tests.csv", "--shape", "point"),
     "control log": ("ascher2", "log.csv"),
+    "identify": ("ascher2", "swing.csv", "--torque-side", "motor"),
     "sim": ("ascher2", "--script", "script.txt"),
     "count": ("ascher2", "--formulation", "newton-euler"),
     "generate": ("ascher2",),
@@ -71,7 +78,29 @@ def make_files(folder: Path) -> None:
     )
     tests = "".join(f"{0.1 * i},{0.2 * i},{1 + i},2,{0.1 * i},{0.3 + 0.1 * i}\n" for i in range(12))
     (folder / "tests.csv").write_text(f"q1,q2,tau1,tau2,qdd1,qdd2\n{tests}", encoding="utf-8")
+    points = "".join(
+        f"{a},{b},{0.3 * cos(a) + 0.2 * cos(a + b)},{0.3 * sin(a) + 0.2 * sin(a + b)},0.001\n"
+        for a, b in ((0.2 * i, 0.4 + 0.3 * i) for i in range(12))
+    )
+    (folder / "points.csv").write_text(f"q1,q2,x,y,z\n{points}", encoding="utf-8")
     (folder / "script.txt").write_text("gravity\n", encoding="utf-8")
+    (folder / "swing.csv").write_text(swing("ascher2"), encoding="utf-8")
+
+
+@cache
+def swing(name: str) -> str:
+    """A log of an arm whose joints all swing, with a little noise, as CSV."""
+    arm = load(name)
+    rng = np.random.default_rng(1)
+    t = 0.02 * np.arange(240.0)
+    w, phase, size = rng.uniform(1.0, 6.0, (3, arm.n)), rng.uniform(0.0, 6.0, (3, arm.n)), 0.3
+    angle = w * t[:, None, None] + phase
+    q, qd = size * np.sin(angle).sum(axis=1), size * (w * np.cos(angle)).sum(axis=1)
+    tau = compile(arm).inverse_dynamics(q, qd, -size * (w * w * np.sin(angle)).sum(axis=1))
+    tau = tau + 0.01 * np.abs(tau).max(axis=0) * rng.standard_normal(tau.shape)
+    header = ["t", *(f"{x}{k + 1}" for x in ("q", "tau") for k in range(arm.n))]
+    rows = np.column_stack([t, q, tau]).tolist()
+    return "\n".join([",".join(header), *(",".join(f"{v:.9g}" for v in row) for row in rows)]) + "\n"
 
 
 def called(capsys: Capture, *words: str) -> tuple[int, str, str]:

@@ -42,7 +42,7 @@ PICTURES = [
 INPUTS = [
     ("info", 0), ("check", 0), ("convert", 0), ("kinematics", 0), ("inverse", 0), ("simulate", 0),
     ("control savings", 0), ("generate", 0), ("schedule", 0), ("count", 0), ("precision", 0), ("parts", 0),
-    ("control log", 1), ("control payload", 1),
+    ("control log", 1), ("control payload", 1), ("identify", 0),
 ]  # fmt: skip
 ENDING = {"parts": ".toml", "control log": ".csv", "control payload": ".csv"}
 

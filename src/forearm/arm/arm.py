@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from forearm.arm.deviations import NONE, checked, kept
 from forearm.arm.joint import DH, Joint
 from forearm.arm.link import Link
 from forearm.arm.moving import Moving, reduce_to_moving
+from forearm.arm.named_values import named_values
 from forearm.arm.record import fields_of, record, set_field
 from forearm.arm.tree import default_hand, depth_first, resolve_mimics, root_of
-from forearm.errors import InputError, ModelError, shorten
+from forearm.errors import InputError, ModelError, located, shorten
 from forearm.portable import product
 from forearm.spatial import Floats
 from forearm.values import as_pose, check_choice, check_kind, check_name, check_text, chosen, frozen_array
@@ -61,6 +64,9 @@ class Arm:
         hand: the hand, or the name of its link; None: the leaf behind the most freedoms, the first on a tie.
         source: where the numbers come from.
         notes: what else is to be known.
+        deviations: standard deviations of the numbers that were measured, by name: "link2.mass",
+            "link2.com.x", "link2.inertia.xx" (about the centre of mass), "joint1.friction.coulomb.positive",
+            "joint1.motor.rotor_inertia". No computation depends on them.
     """
 
     name: str
@@ -71,6 +77,7 @@ class Arm:
     hand: Hand = None  # type: ignore[assignment]
     source: str = ""
     notes: str = ""
+    deviations: Mapping[str, float] = NONE
 
     def __post_init__(self) -> None:
         check_name(self.name, "arm")
@@ -92,6 +99,9 @@ class Arm:
                 f"arm {self.name!r}: its joints mix the standard and the modified Denavit-Hartenberg "
                 "convention; write all of them in one convention, or the odd ones as frames."
             )
+        if self.deviations is not NONE:
+            with located(f"arm {self.name!r}, deviations"):
+                set_field(self, "deviations", checked(self.deviations, lambda: self.named_values))
 
     def _records(self, name: str, kind: type) -> tuple[Any, ...]:
         given = getattr(self, name)
@@ -145,6 +155,11 @@ class Arm:
         """The mass of all links, base included, in kg."""
         return float(sum(link.mass for link in self.links))
 
+    @cached_property
+    def named_values(self) -> Mapping[str, float]:
+        """The numbers that can be measured, of links and drives, by the names that `deviations` has."""
+        return MappingProxyType(named_values(self.links, self.tree))
+
     def link(self, name: str) -> Link:
         """The link of that name."""
         return _named(self.links, name, "link", self.name)
@@ -158,7 +173,8 @@ class Arm:
 
         `hand` is a (4, 4) pose on the present hand link, the name of a link, or a `Hand`. A new `base` alone
         tilts the arm: gravity stays what it was in the world, so its components in the base frame turn; given
-        together, both stand as given.
+        together, both stand as given. A number that changes loses its deviation unless `deviations` are
+        given.
         """
         fields = fields_of(self)
         for name in changes:
@@ -169,7 +185,11 @@ class Arm:
         hand = changes.get("hand", self.hand)
         if not isinstance(hand, Hand | str | None):
             changes["hand"] = Hand(link=self.hand.link, pose=hand)
-        return Arm(**(fields | changes))
+        if not self.deviations or "deviations" in changes:
+            return Arm(**(fields | changes))
+        made = Arm(**(fields | changes | {"deviations": NONE}))
+        same = kept(self.deviations, self.named_values, made.named_values)
+        return Arm(**(fields_of(made) | {"deviations": same})) if same else made
 
     def with_link(self, link: Link) -> Arm:
         """A copy in which the link of that name is this one."""

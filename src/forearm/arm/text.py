@@ -3,17 +3,60 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from forearm.arm.arm import Arm
 from forearm.arm.joint import DH, Joint
+from forearm.arm.named_values import DIRECTIONS
 from forearm.arm.tree import link_before_fingers, most_articulated_leaf
+from forearm.spatial import TENSOR
 from forearm.tables import Report, number
+
+SPREAD = "+-"  # over standard deviations
+INERTIA = ("xx", "yy", "zz", "xy", "xz", "yz")
 
 
 def arm_report(arm: Arm) -> Report:
     """The arm as a headline, a table of joints, one of links and one of drives."""
-    drives = [_drives(arm)] if any(j.has_drive for j in arm.tree) else []
-    return Report(before=headline(arm).splitlines(), parts=[_joints(arm), _links(arm), *drives])
+    links, drives = _links(arm), _drives(arm)
+    parts = [_joints(arm), links.report(arm), *([drives.report(arm)] if drives.rows else [])]
+    shown = links.names | drives.names
+    others = [name for name in arm.deviations if name not in shown]
+    if others:
+        values = [[name, number(arm.named_values[name]), number(arm.deviations[name], 2)] for name in others]
+        parts.append(Report(["value", "is", SPREAD], values, "Deviations of what no table above shows"))
+    return Report(before=headline(arm).splitlines(), parts=parts)
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """A table of numbers that may have deviations: cells, and the names of the numbers in each."""
+
+    title: str
+    header: list[str]
+    rows: list[list[str]]
+    named: list[list[tuple[str, ...]]]
+
+    @property
+    def names(self) -> set[str]:
+        """Every name in it."""
+        return {name for row in self.named for cell in row for name in cell}
+
+    def report(self, arm: Arm) -> Report:
+        """The table, with a column of deviations beside each column of which any number has one."""
+        header: list[str] = []
+        rows: list[list[str]] = [[] for _ in self.rows]
+        for k, title in enumerate(self.header):
+            header.append(title)
+            for row, cells in zip(rows, self.rows, strict=True):
+                row.append(cells[k])
+            spreads = [[arm.deviations.get(name) for name in cells[k]] for cells in self.named]
+            if any(std is not None for cell in spreads for std in cell):
+                header.append(SPREAD)
+                for row, cell in zip(rows, spreads, strict=True):
+                    known = any(std is not None for std in cell)
+                    row.append(" ".join(number(std, 2) for std in cell) if known else "-")
+        return Report(header, rows, self.title)
 
 
 def headline(arm: Arm) -> str:
@@ -60,37 +103,41 @@ def _joints(arm: Arm) -> Report:
     return Report(header, rows, title)
 
 
-def _links(arm: Arm) -> Report:
+def _links(arm: Arm) -> _Measured:
     """Every link: mass, centre of mass, inertia about it, in its own frame."""
-    header = ["link", "mass kg", "com x m", "y", "z", "Ixx kg m^2", "Iyy", "Izz", "Ixy", "Ixz", "Iyz"]
-    rows = []
+    header = ["link", "mass kg", "com x m", "y", "z", *(f"I{key}" for key in INERTIA)]
+    header[5] += " kg m^2"
+    keys = ("mass", *(f"com.{axis}" for axis in "xyz"), *(f"inertia.{key}" for key in INERTIA))
+    rows, named = [], []
     for link in arm.links:
-        moments = [link.inertia[i, k] for i, k in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
+        moments = [link.inertia[TENSOR[key]] for key in INERTIA]
         rows.append([link.name, *(number(v, 5) for v in (link.mass, *link.com, *moments))])
+        named.append([(), *((f"{link.name}.{key}",) for key in keys)])
     title = "Links (inertia about the centre of mass, axes of the link's frame)"
-    return Report(header, rows, title)
+    return _Measured(title, header, rows, named)
 
 
-def _drives(arm: Arm) -> Report:
+def _drives(arm: Arm) -> _Measured:
     """Every joint that has a drive: motor, friction, and whether bearings and a
     transmission are described.
     """
     header = ["joint", "gear", "rotor kg m^2", "Kt N m/A", "R ohm", "viscous", "Coulomb + -", "side", "more"]
-    rows = []
+    constants = ("gear_ratio", "rotor_inertia", "torque_constant", "resistance")
+    rows, named = [], []
     for j in arm.tree:
         if not j.has_drive:
             continue
-        m, f = j.motor, j.friction
-        constants = (
-            (m.gear_ratio, m.rotor_inertia, m.torque_constant, m.resistance) if m is not None else (None,) * 4
-        )
-        motor = [number(v) for v in constants]
+        f = j.friction
+        motor = [number(None if j.motor is None else getattr(j.motor, key)) for key in constants]
         friction = ["-"] * 3 if f is None else [number(f.viscous), " ".join(map(number, f.coulomb)), f.side]
         more = [f"{b.kind} bearing" for b in j.bearings] + (["transmission"] if j.transmission else [])
         more += ["Stribeck"] if f is not None and f.static is not None else []
         rows.append([j.name, *motor, *friction, ", ".join(more) or "-"])
+        coulomb = tuple(f"{j.name}.friction.coulomb.{way}" for way in DIRECTIONS)
+        ours = [(f"{j.name}.motor.{key}",) for key in constants]
+        named.append([(), *ours, (f"{j.name}.friction.viscous",), coulomb, (), ()])
     title = "Drives (friction in N m and N m s/rad on the side said)"
-    return Report(header, rows, title)
+    return _Measured(title, header, rows, named)
 
 
 def _kind_cell(joint: Joint) -> str:

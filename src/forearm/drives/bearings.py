@@ -6,21 +6,35 @@ Supports at +-d/2 along the joint's axis carry (fx/2 +- ny/d, fy/2 -+ nx/d): the
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from forearm.arm.drive import Bearing
 from forearm.model import Array
 from forearm.symbols.scalars import Scalar, root
 
+
+@dataclass(frozen=True, eq=False)
+class BearingLaw:
+    """`Bearing` over any scalar: its coefficient may be a symbol."""
+
+    kind: str
+    mu: Scalar
+    radius: float | None
+    distance: float | None
+    offset: float
+
+
 LEAST = 1e-30  # N^2 m^2: so that the friction of no load has a slope, 0
 
 
-def bearing_friction(bearing: Bearing, f: Array, n: Array, direction: Scalar) -> Scalar:
+def bearing_friction(bearing: Bearing | BearingLaw, f: Array, n: Array, direction: Scalar) -> Scalar:
     """The torque (force) that a bearing adds against the motion;
     f and n act at the joint's origin, in axes with z along it.
     """
     return direction * bearing_level(bearing, f, n)
 
 
-def bearing_level(bearing: Bearing, f: Array, n: Array) -> Scalar:
+def bearing_level(bearing: Bearing | BearingLaw, f: Array, n: Array) -> Scalar:
     """How much a bearing resists, whichever way. 3.3 (journal), 3.4 (linear), 3.5 (thrust, with f_z)."""
     (fx, fy, fz), (nx, ny, _) = f, n
     if bearing.kind == "thrust":

@@ -12,9 +12,9 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.arm.drive import Bearing, Friction, Motor, Transmission
 from forearm.arm.moving import MovingBody
-from forearm.drives.bearings import bearing_friction
+from forearm.drives.bearings import BearingLaw, bearing_friction
 from forearm.drives.friction import FrictionLaw, friction_torque
-from forearm.drives.transmission import curve_of, through
+from forearm.drives.transmission import TransmissionLaw, curve_of, through
 from forearm.model import Array
 from forearm.spatial import Floats
 from forearm.symbols import Expr, Graph, evaluate, gradient
@@ -43,8 +43,8 @@ class Drive:
     multiplier: float
     ratio: Scalar
     friction: Friction | FrictionLaw | None
-    bearings: tuple[Bearing, ...]
-    transmission: Transmission | None
+    bearings: tuple[Bearing | BearingLaw, ...]
+    transmission: Transmission | TransmissionLaw | None
     rotor: Scalar = 0.0
 
     @property
@@ -137,7 +137,7 @@ def drives_of(arm: Arm) -> tuple[Drive, ...]:
     """The drives of the moving bodies, in their order; curves that no gear has are refused here."""
     made = tuple(_drive(body) for body in arm.moving.bodies)
     for drive in made:
-        if drive.transmission is not None:
+        if isinstance(drive.transmission, Transmission):
             curve_of(drive.transmission)
     return made
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from forearm.arm.arm import Arm
 from forearm.arm.drive import Friction, Motor
+from forearm.arm.named_values import DIRECTIONS, friction_values
 from forearm.drives.friction import FrictionLaw
 from forearm.drives.joint import Drive, drives_of
 from forearm.symbols.scalars import Scalar
 
-DIRECTIONS = ("positive", "negative")
 MOTOR = ("gear_ratio", "rotor_inertia")  # what torques depend on
 
 
@@ -26,19 +26,10 @@ def drive_values(arm: Arm) -> dict[str, float]:
         joint = body.joint
         if joint.friction is not None:
             values |= {
-                f"{joint.name}.friction.{key}": x for key, x in _friction_values(joint.friction).items()
+                f"{joint.name}.friction.{key}": x for key, x in friction_values(joint.friction).items()
             }
         if joint.motor is not None:
             values |= {f"{joint.name}.motor.{key}": getattr(joint.motor, key) for key in MOTOR}
-    return values
-
-
-def _friction_values(friction: Friction) -> dict[str, float]:
-    values = {"viscous": friction.viscous}
-    values |= {f"coulomb.{way}": x for way, x in zip(DIRECTIONS, friction.coulomb, strict=True)}
-    if friction.static is not None and friction.stribeck_speed is not None:
-        values |= {f"static.{way}": x for way, x in zip(DIRECTIONS, friction.static, strict=True)}
-        values["stribeck_speed"] = friction.stribeck_speed
     return values
 
 
@@ -62,7 +53,7 @@ def _over(drive: Drive, joint: str, motor: Motor | None, symbols: Mapping[str, S
 
 
 def _law(friction: Friction, name: str, symbols: Mapping[str, Scalar]) -> FrictionLaw:
-    values = {key: symbols.get(f"{name}.{key}", x) for key, x in _friction_values(friction).items()}
+    values = {key: symbols.get(f"{name}.{key}", x) for key, x in friction_values(friction).items()}
     coulomb, static = (
         tuple(values[f"{kind}.{way}"] for way in DIRECTIONS) if f"{kind}.positive" in values else None
         for kind in ("coulomb", "static")

@@ -8,6 +8,7 @@ cubic spline between the given points, and is constant beyond them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
@@ -47,7 +48,20 @@ def curve_of(transmission: Transmission) -> LookupTable:
     return curve
 
 
-def through(transmission: Transmission, load: Scalar, direction: Scalar) -> Scalar:
+@dataclass(frozen=True, eq=False)
+class TransmissionLaw:
+    """`Transmission` over any scalar: what it loses times `loss`, which may be a symbol."""
+
+    transmission: Transmission
+    loss: Scalar
+
+    @property
+    def breakaway(self) -> float:
+        """Of the transmission."""
+        return self.transmission.breakaway
+
+
+def through(transmission: Transmission | TransmissionLaw, load: Scalar, direction: Scalar) -> Scalar:
     """The torque before the gear (times its ratio) that the torque behind it needs;
     at rest, where none moves, the same.
     """
@@ -58,8 +72,10 @@ def through(transmission: Transmission, load: Scalar, direction: Scalar) -> Scal
     return passed + direction * transmission.breakaway
 
 
-def efficiency(transmission: Transmission, load: Scalar) -> Scalar:
+def efficiency(transmission: Transmission | TransmissionLaw, load: Scalar) -> Scalar:
     """eta at a torque behind the gear; constant if there is one point."""
+    if isinstance(transmission, TransmissionLaw):
+        return 1.0 - transmission.loss * (1.0 - efficiency(transmission.transmission, load))
     if len(transmission.efficiency) == 1:
         return transmission.efficiency[0][1]
     return look_up(curve_of(transmission), abs(load) * (1.0 / transmission.rated_torque))

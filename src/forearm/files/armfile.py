@@ -7,10 +7,12 @@ from typing import Any
 
 from forearm.arm.drive import BEARINGS, INTERPOLATIONS, SIDES
 from forearm.arm.joint import CONVENTIONS, KINDS
+from forearm.errors import InputError, shorten
 from forearm.reading.fields import (
     AngleField,
     ChoiceField,
     ListField,
+    MapField,
     NumberField,
     TableField,
     TableListField,
@@ -180,6 +182,24 @@ class Gravity:
         }
 
 
+@dataclass(frozen=True)
+class DeviationsField:
+    """Standard deviations by the quoted names of numbers; which names there are is known to the arm."""
+
+    def read(self, value: Any, place: str) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise InputError(f"{place}: write them as a table [deviations]; got {shorten(value)}.")
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        return MapField(
+            NumberField("in the unit of the number", minimum=0.0),
+            "standard deviations of numbers that were measured, by their quoted names: 'link2.mass', "
+            "'link2.com.x', 'link2.inertia.xx' (about the com), 'joint1.friction.viscous', "
+            "'joint1.friction.coulomb.positive', 'joint1.motor.rotor_inertia'",
+        ).schema()
+
+
 ARM = TableField(
     {
         "schema": ChoiceField((SCHEMA,)),
@@ -197,6 +217,7 @@ ARM = TableField(
         "parts": TextField("parts file, beside this one, that the links' numbers come from"),
         "joint": TableListField(JOINT, "joint"),
         "link": TableListField(LINK, "link"),
+        "deviations": DeviationsField(),
     },
     required=("schema", "name", "joint", "link"),
 )

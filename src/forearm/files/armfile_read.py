@@ -49,6 +49,7 @@ def arm_from_document(
             hand=hand if hand is not None else _hand(data, joints, name),  # type: ignore[arg-type]
             source=data.get("source", ""),
             notes=data.get("notes", ""),
+            deviations=data.get("deviations", {}),
         )
 
 

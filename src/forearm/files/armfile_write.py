@@ -36,6 +36,8 @@ def to_document(arm: Arm) -> dict[str, Any]:
         document["dh_convention"] = conventions.pop()
     document["joint"] = [_joint(joint) for joint in arm.tree]
     document["link"] = [link_block(link) for link in arm.links]
+    if arm.deviations:
+        document["deviations"] = dict(arm.deviations)
     return document
 
 
@@ -43,12 +45,15 @@ def arm_text(arm: Arm) -> str:
     """The text of the arm file."""
     document = to_document(arm)
     blocks = {key: document.pop(key) for key in ("joint", "link")}
+    deviations = document.pop("deviations", {})
     lines = [f"{key} = {_toml(value)}" for key, value in document.items()]
     for key, tables in blocks.items():
         for table in tables:
             lines += ["", f"[[{key}]]", *(f"{k} = {_toml(v)}" for k, v in table.items())]
     if not blocks["joint"]:
         lines.insert(len(document), "joint = []")
+    if deviations:
+        lines += ["", "[deviations]", *(f"{_toml_text(k)} = {_toml(v)}" for k, v in deviations.items())]
     return "\n".join(lines) + "\n"
 
 

@@ -88,6 +88,8 @@ def _losses(arm: Arm) -> Iterable[str]:
         for what in lost_of_drive(joint):
             lost.setdefault(what, []).append(joint.name)
     yield from (f"{what} ({', '.join(names)})" for what, names in lost.items())
+    if arm.deviations:
+        yield "deviations"
 
 
 def lost_of_drive(joint: Joint) -> Iterator[str]:

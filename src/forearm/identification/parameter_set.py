@@ -31,6 +31,14 @@ class ParameterSet(Mapping[str, float]):
             raise NameNotFound(f"parameters: there is no {name!r}; {suggest(str(name), self.names)}")
         return float(self._values[self._places[name]])
 
+    # Mapping's own expect a KeyError.
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The number of that name, or `default`."""
+        return self[name] if name in self._places else default
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +12,10 @@ from forearm.arm.arm import Arm
 from forearm.identification.parameter_set import ParameterSet
 from forearm.identification.samples import LogSignals
 from forearm.spatial import Floats
+from forearm.tables import Report
+
+if TYPE_CHECKING:
+    from forearm.identification.validation import Validation
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +96,7 @@ class Identification:
             thousand, evenly spread.
         log_of: which log each belongs to (T,).
         speed: qd at them (T, n).
-        measured: efforts at them (T, n).
+        measured: efforts at them as torques (forces) (T, n), N m (N), whatever was logged.
         predicted: the same of the new arm.
         predicted_before: the same of the arm as it was given.
         noise: standard deviation of a row of the fit (n,).
@@ -140,6 +146,74 @@ class Identification:
     def rms_left_out(self) -> Floats:
         """What models leave of data that they were not fitted to, (n,)."""
         return _rms_of([log.rms_left_out for log in self.logs], self.logs)
+
+    @property
+    def measure_next(self) -> tuple[str, ...]:
+        """Sentences on what another log should show: the poorest parameters, and which joints show them."""
+        from forearm.identification.report.advice import measure_next
+
+        return tuple(measure_next(self))
+
+    def report(self) -> Report:
+        """Headline, joints, parameters with intervals, logs, stages, and what is in doubt."""
+        from forearm.identification.report.summary import report
+
+        return report(self)
+
+    def table(self) -> str:
+        """The report as text."""
+        return self.report().text()
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the samples as plain lists, texts and numbers; None where a number is not finite."""
+        from forearm.identification.report.document import document
+
+        return document(self)
+
+    def to_html(self, path: str | os.PathLike[str]) -> None:
+        """Write one page for a browser, without network: efforts, residuals and their spectra, friction,
+        parameters with intervals, what the data cannot tell and what to measure next.
+        """
+        from forearm.identification.report.page import write_page
+
+        write_page(self, path)
+
+    def validate(self, log: Any, **options: Any) -> Validation:
+        """What the new arm and the one before leave of a log that nothing was fitted to.
+
+        Args:
+            log: as in `identify`.
+            **options: `shift`, `cutoff`, `columns`, `units`, `period`, as in `identify`.
+        """
+        from forearm.identification.validation import validate
+
+        return validate(self, log, **options)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """A matplotlib figure of measured and predicted efforts and what is left; saved if a path is
+        given.
+        """
+        from forearm.plots.logs import identified_figure, save_figure
+
+        figure = identified_figure(self)
+        if path is not None:
+            save_figure(figure, path)
+        return figure
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the arm file of the new arm, with the deviations of its numbers."""
+        self.arm.save(path)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Identification of {self.arm.name!r}: {len(self.parameters)} parameters, {len(self.logs)} logs>"
+        )
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        return self.report().html()
 
 
 def _rms_of(values: list[Floats], logs: tuple[UsedLog, ...]) -> Floats:

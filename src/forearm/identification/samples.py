@@ -19,9 +19,10 @@ class Samples:
     """Consecutive samples of one piece of a log: nothing is missing between them.
 
     Attributes:
-        t: times (T,), s.
-        q, qd, qdd: the motion (T, n), filtered without delay, rad (m), per s and s^2.
-        effort: torques, currents or voltages (T, n), as measured, shifted in time onto the motion.
+        t: times of the efforts (T,), s.
+        q, qd, qdd: the motion (T, n) that they belong to, a shift before; filtered without delay, rad (m), per
+            s and s^2.
+        effort: torques, currents or voltages (T, n), as measured.
         slope: d effort / dt (T, n), smoothed: what a further shift would change.
         usable: (T, n), False where the effort of a joint says nothing: clipped, or not a number.
         current: currents (T, n), A, where a log has them beside voltages; else None.
@@ -57,6 +58,10 @@ class LogSignals:
         qd_error, qdd_error: standard deviations of the derivatives: noise that passes, and what the filter
             bends away (n,).
         effort_noise: standard deviation of efforts from sample to sample (n,).
+        fastest: largest speeds of the joints (n,).
+        q_low, q_high: where they were (n,).
+        has_current: whether currents were measured beside voltages.
+        effort_columns, q_columns: names of the columns, joint by joint.
         findings: sentences on what is wrong with the log, or was left out of it; each names its column.
     """
 
@@ -73,6 +78,12 @@ class LogSignals:
     qd_error: Floats
     qdd_error: Floats
     effort_noise: Floats
+    fastest: Floats
+    q_low: Floats
+    q_high: Floats
+    has_current: bool
+    effort_columns: tuple[str, ...]
+    q_columns: tuple[str, ...]
     findings: tuple[str, ...]
 
 

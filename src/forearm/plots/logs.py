@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from forearm.errors import InputError
 from forearm.identification.logs_against_model import LogComparison
+from forearm.identification.report.thinning import running_time
+from forearm.identification.result import Identification
 from forearm.plots.figure import (
     BLACK,
     BLUE,
@@ -23,24 +26,39 @@ from forearm.plots.figure import (
     save_figure,
     shown,
 )
+from forearm.spatial import Floats
 
-__all__ = ["log_figure", "save_figure"]
+__all__ = ["identified_figure", "log_figure", "save_figure"]
 
 MOST = 4000  # samples of a curve
 ROWS = 10  # panels under each other
 MOST_JOINTS = 60
 PANEL = 4.2  # inches: the width of a column of panels, where there are several
-CURVES = (  # label, attribute, colour, dashes, points
-    ("measured", "measured", BLACK, dash(0), THIN),
-    ("model", "model", BLUE, dash(1), 1.4),
-    ("what is left", "residual", RED, dash(2), 1.1),
-)
+LOOKS = ((BLACK, dash(0), THIN), (BLUE, dash(1), 1.4), (RED, dash(2), 1.1))  # colour, dashes, points
+
+
+def log_figure(comparison: LogComparison) -> Any:
+    """A panel a joint: measured, model, and their difference; a gap in the log is a gap in the curves."""
+    curves = {"measured": comparison.measured, "model": comparison.model, "what is left": comparison.residual}
+    heading = f"{comparison.name}: measured torque and model"
+    return effort_figure(heading, comparison.joints, comparison.kinds, comparison.t, curves)
+
+
+def identified_figure(found: Identification) -> Any:
+    """A panel a joint, logs one after the other: measured, predicted by the new arm, and their difference."""
+    curves = {"measured": found.measured, "predicted": found.predicted, "what is left": found.residual}
+    joints = found.arm.joints
+    t = running_time(found.t, found.log_of)
+    heading = f"{found.arm.name}: measured torque and the model found"
+    return effort_figure(heading, [j.name for j in joints], [j.kind for j in joints], t, curves)
 
 
 @drawn
-def log_figure(comparison: LogComparison) -> Any:
-    """A panel a joint: measured, model, and their difference; a gap in the log is a gap in the curves."""
-    n = len(comparison.joints)
+def effort_figure(
+    heading: str, joints: Sequence[str], kinds: Sequence[str], t: Floats, curves: Mapping[str, Floats]
+) -> Any:
+    """A panel a joint with up to three curves (T, n) over times (T,)."""
+    n = len(joints)
     if n > MOST_JOINTS:
         raise InputError(f"a picture of a log shows at most {MOST_JOINTS} joints; this arm has {n}.")
     columns = -(-n // ROWS)
@@ -51,20 +69,20 @@ def log_figure(comparison: LogComparison) -> Any:
     for empty in panels[n:]:
         empty.set_visible(False)
     axes = panels[:n]
-    thin = slice(None, None, max(1, len(comparison.t) // MOST))
-    t = comparison.t[thin]
+    thin = slice(None, None, max(1, len(t) // MOST))
+    t = t[thin]
     breaks = (
         np.flatnonzero(np.diff(t) > 2.5 * np.median(np.diff(t))) + 1 if len(t) > 1 else np.zeros(0, dtype=int)
     )
     t = np.insert(t, breaks, np.nan)
     for i, axis in enumerate(axes):
-        for label, name, colour, dashes, width in CURVES:
-            values = np.insert(getattr(comparison, name)[thin, i], breaks, np.nan)
+        for (label, curve), (colour, dashes, width) in zip(curves.items(), LOOKS, strict=False):
+            values = np.insert(curve[thin, i], breaks, np.nan)
             axis.plot(t, values, color=colour, linestyle=dashes, linewidth=width, label=label)
-        axis.set_ylabel("torque\nN m" if comparison.kinds[i] == "revolute" else "force\nN")
-        axis.set_title(shown(comparison.joints[i]), fontsize=SMALL, pad=2.0)
+        axis.set_ylabel("torque\nN m" if kinds[i] == "revolute" else "force\nN")
+        axis.set_title(shown(joints[i]), fontsize=SMALL, pad=2.0)
         axis.margins(x=0.01)
-    put_heading(figure, f"{comparison.name}: measured torque and model")
+    put_heading(figure, heading)
     for k in range(columns):
         last = axes[min((k + 1) * rows, n) - 1]
         last.set_xlabel("time, s")

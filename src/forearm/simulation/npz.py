@@ -104,8 +104,9 @@ def _arm(document: Any, given: Arm | None) -> Arm:
 
 
 def same_numbers(a: Arm, b: Arm) -> bool:
-    """Whether two arms are the same but for name, source and notes."""
-    return a is b or a.replace(name=b.name, source=b.source, notes=b.notes) == b
+    """Whether two arms are the same but for name, source, notes and deviations."""
+    plain = b.replace(deviations={})
+    return a is b or a.replace(name=b.name, source=b.source, notes=b.notes, deviations={}) == plain
 
 
 def _header(simulation: Simulation) -> dict[str, Any]:

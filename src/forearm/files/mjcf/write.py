@@ -212,6 +212,8 @@ def _losses(arm: Arm) -> Iterator[str]:
         for what in (*lost_of_drive(joint), *_lost_limits(joint)):
             lost.setdefault(what, []).append(joint.name)
     yield from (f"{what} ({', '.join(names)})" for what, names in lost.items())
+    if arm.deviations:
+        yield "deviations"
 
 
 def _lost_limits(joint: Joint) -> Iterator[str]:

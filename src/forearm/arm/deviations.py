@@ -1,0 +1,73 @@
+"""How sure the numbers of an arm are: standard deviations by name, a mapping that never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.values import check_number
+
+
+class Deviations(Mapping[str, float]):
+    """Standard deviations of an arm's numbers by name, in the unit of each; hashable.
+
+    Args:
+        given: the deviations, in the order in which they are kept.
+    """
+
+    __slots__ = ("_values",)
+
+    def __init__(self, given: Mapping[str, float] | None = None) -> None:
+        self._values = dict(given or {})
+
+    def __getitem__(self, name: str) -> float:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._values.items()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Deviations, (dict(self._values),)
+
+    def __repr__(self) -> str:
+        return f"Deviations({self._values})"
+
+
+NONE = Deviations()
+
+
+def checked(given: object, known: Callable[[], Mapping[str, float]]) -> Deviations:
+    """Deviations in the order of the arm's numbers, or an error that names the wrong one."""
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f"deviations: expected standard deviations by name, such as {{'link2.mass': 0.02}}, got "
+            f"{shorten(given)}."
+        )
+    if not given:
+        return NONE
+    values, numbers = {}, known()
+    for name, value in given.items():
+        where = f"deviations, {shorten(name)}"
+        if isinstance(value, Mapping):
+            raise InputError(
+                f"{where}: expected a number, got a table; in a file the whole name stands in quotes, such "
+                'as "link2.mass" = 0.02.'
+            )
+        if name not in numbers:
+            raise NameNotFound(f"{where}: the arm has no number of this name; {suggest(str(name), numbers)}")
+        values[name] = check_number(value, where, minimum=0.0)
+    return Deviations({name: values[name] for name in numbers if name in values})
+
+
+def kept(
+    deviations: Mapping[str, float], before: Mapping[str, float], after: Mapping[str, float]
+) -> Deviations:
+    """The deviations of those numbers that are in both arms and the same: a changed number is not as sure."""
+    return Deviations({k: std for k, std in deviations.items() if k in after and after[k] == before[k]})

@@ -1,0 +1,48 @@
+"""Every number of an arm that can be measured, by name: "link2.com.x", "joint1.friction.coulomb.positive"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from forearm.arm.drive import Friction, Motor
+from forearm.arm.joint import Joint
+from forearm.arm.link import Link
+from forearm.spatial import TENSOR
+
+DIRECTIONS = ("positive", "negative")
+CONSTANTS = ("gear_ratio", "rotor_inertia", "torque_constant", "resistance", "inductance", "amplifier_gain")
+
+
+def named_values(links: Iterable[Link], tree: Iterable[Joint]) -> dict[str, float]:
+    """The numbers of links and drives by name, in their order, inertia about the centre of mass.
+
+    A joint without friction has none of it, and an unknown constant of a motor is none.
+    """
+    values: dict[str, float] = {}
+    for link in links:
+        values[f"{link.name}.mass"] = link.mass
+        values |= {f"{link.name}.com.{axis}": float(x) for axis, x in zip("xyz", link.com, strict=True)}
+        values |= {f"{link.name}.inertia.{key}": float(link.inertia[ik]) for key, ik in TENSOR.items()}
+    for joint in tree:
+        if joint.friction is not None:
+            values |= {f"{joint.name}.friction.{k}": x for k, x in friction_values(joint.friction).items()}
+        values |= {f"{joint.name}.bearing{k + 1}.mu": b.mu for k, b in enumerate(joint.bearings)}
+        if joint.motor is not None:
+            values |= {f"{joint.name}.motor.{k}": x for k, x in motor_values(joint.motor).items()}
+    return values
+
+
+def friction_values(friction: Friction) -> dict[str, float]:
+    """The numbers of a friction law by name; those of Stribeck's curve only where there is one."""
+    values = {"viscous": friction.viscous}
+    values |= {f"coulomb.{way}": x for way, x in zip(DIRECTIONS, friction.coulomb, strict=True)}
+    if friction.static is not None and friction.stribeck_speed is not None:
+        values |= {f"static.{way}": x for way, x in zip(DIRECTIONS, friction.static, strict=True)}
+        values["stribeck_speed"] = friction.stribeck_speed
+    return values
+
+
+def motor_values(motor: Motor) -> dict[str, float]:
+    """The constants of a motor that are known, by name."""
+    values = {key: getattr(motor, key) for key in CONSTANTS}
+    return {key: value for key, value in values.items() if value is not None}

@@ -1,0 +1,282 @@
+"""Physically consistent parameters: of the bodies nearest to data and drawings that can exist.
+
+The ten parameters of a body are those of masses if and only if its pseudo-inertia P = [[S, h], [h^T, m]],
+with S = trace(I) / 2 - I, is positive definite (Wensing, Kim and Slotine 2018). The problem is convex:
+least squares under linear matrix inequalities, solved by `cone_program`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.errors import InputError
+from forearm.identification.cone_program import Cone, NearestPoint, nearest_point, packed
+from forearm.identification.payload.physical import pseudo_inertia
+from forearm.identification.prior import Prior
+from forearm.progress import Progress
+from forearm.spatial import Floats
+from forearm.values import as_finite, as_floats, as_shape, check_number, check_whole
+
+__all__ = ["Consistent", "Prior", "consistent"]
+
+KNOWN = 1e-10  # of the largest singular value: smaller ones say nothing
+WIDE = 100.0  # of a body's size: the deviation of what nothing tells, so that it stays somewhere
+FELT = 1e-9  # of the largest: a weaker pull would drown in rounding
+UNSEEN = 1e-6  # of a parameter's own size: more of it in a direction that nothing shows
+ROUNDING = 1e-18  # of |z|^2: no objective is known better
+LENGTH = 0.1  # m: a body's size where nothing tells it
+ON, NEAR = 1e-2, 1e-9  # of `least`, or of 1: eigenvalues this near to their bound are on it
+
+
+@dataclass(frozen=True, eq=False)
+class Consistent:
+    """Parameters of bodies that can exist.
+
+    Attributes:
+        x: (P,): ten parameters per body, then the others.
+        covariance: of x (P, P), prior included, to first order; where a bound holds a value, along the bound
+            only. Infinite on the diagonal where neither data nor prior tell a parameter.
+        objective: what is left of data and prior, 1/2 (|R x - z|^2 + sum ((x - mean) / std)^2).
+        gap: how far the objective is above the optimum at most, relative to it.
+        iterations: how many steps the solver took; 0: no bound is touched.
+        at_bound: bodies whose pseudo-inertia is on its boundary.
+        at_lower: places in x of other unknowns that are on their lower bound.
+    """
+
+    x: Floats
+    covariance: Floats
+    objective: float
+    gap: float
+    iterations: int
+    at_bound: tuple[int, ...]
+    at_lower: tuple[int, ...]
+
+
+def consistent(
+    R: ArrayLike,
+    z: ArrayLike,
+    bodies: int,
+    prior: Prior,
+    lower: ArrayLike,
+    *,
+    total_mass: float | tuple[float, float] | None = None,
+    least: float = 1e-6,
+    progress: Progress | None = None,
+) -> Consistent:
+    """min 1/2 |R x - z|^2 + 1/2 sum ((x - mean) / std)^2 over bodies that can exist.
+
+    Every pseudo-inertia, brought to numbers near 1 by the mass and the length of its body in the prior, has
+    eigenvalues of at least `least`. Combinations that neither data nor prior tell are kept near the mean.
+
+    Args:
+        R: rows of the fit (r, P), each divided by its noise, such as the factor of a QR decomposition: ten
+            columns per body in the order of `dynamics.regressor.PARAMETERS`, then the other unknowns.
+        z: what R x is to be (r,).
+        bodies: how many bodies.
+        prior: what is believed without data.
+        lower: of the other unknowns (P - 10 bodies,); -inf: free.
+        total_mass: of all bodies, kg; (value, standard deviation) where it was weighed; None: unknown.
+        least: the least eigenvalue of a scaled pseudo-inertia.
+        progress: told how far it is.
+    """
+    least = check_number(least, "consistent, least", above=0.0, maximum=0.1)
+    problem = _problem(_rows(R, z, bodies, prior, lower, total_mass), bodies, least)
+
+    def told(count: int, gap: float) -> None:
+        if progress is not None:
+            progress(float(count), float(count + 1), f"consistent parameters, gap {gap:.1e}")
+
+    found = nearest_point(problem.d, problem.cone, problem.start, problem.rest + problem.rounding, told)
+    return _stated(problem, found, bodies, least)
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """The problem in coordinates y in which its objective is 1/2 |y - d|^2 + rest: x = origin + B y.
+
+    Attributes:
+        start: a point y at which every bound holds.
+        rank: how many of y data and prior tell; those behind them are kept near the mean.
+        unseen: places in x of parameters that these have a part of.
+        bounded: places in x of the numbers of the cone.
+        rounding: no objective is known better.
+    """
+
+    d: Floats
+    B: Floats
+    origin: Floats
+    start: Floats
+    cone: Cone
+    rest: float
+    rank: int
+    unseen: NDArray[np.intp]
+    bounded: tuple[int, ...]
+    rounding: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """What is asked for, checked: rows of data and prior, and the size of every unknown."""
+
+    A: Floats
+    b: Floats
+    mean: Floats
+    lower: Floats
+    units: Floats
+    exact_mass: float | None
+
+
+def _rows(
+    R: ArrayLike,
+    z: ArrayLike,
+    bodies: int,
+    prior: Prior,
+    lower: ArrayLike,
+    total_mass: float | tuple[float, float] | None,
+) -> _Rows:
+    A = as_floats(R, "consistent, R")
+    if A.ndim != 2 or not np.isfinite(A).all():
+        raise InputError(f"consistent, R: expected finite numbers (rows, unknowns), got shape {A.shape}.")
+    P, count = A.shape[1], 10 * check_whole(bodies, "consistent, bodies", 0)
+    if count > P:
+        raise InputError(
+            f"consistent, R: {bodies} bodies have {count} parameters, expected at least as many columns, "
+            f"got {P}."
+        )
+    b, mean = as_finite(z, (len(A),), "consistent, z"), as_finite(prior.mean, (P,), "consistent, prior.mean")
+    std, low = (
+        as_shape(prior.std, (P,), "consistent, prior.std"),
+        as_shape(lower, (P - count,), "consistent, lower"),
+    )
+    if not (std > 0.0).all():
+        k = int(np.flatnonzero(~(std > 0.0))[0])
+        raise InputError(
+            f"consistent, prior.std: must be above 0, or inf for no belief, got {std[k]:g} at {k}."
+        )
+    if np.isnan(low).any() or (low == math.inf).any():
+        raise InputError("consistent, lower: expected numbers, or -inf for no bound.")
+    mass, spread = _total(total_mass, bodies)
+    told = np.isfinite(std)
+    A, b = np.vstack([A, np.diag(1.0 / std)[told]]), np.concatenate([b, (mean / std)[told]])
+    if spread > 0.0:
+        row = np.zeros(P)
+        row[0:count:10] = 1.0 / spread
+        A, b = np.vstack([A, row]), np.append(b, mass / spread)
+    guess = mass / bodies if mass and bodies else 1.0
+    units = np.ones(P)
+    for k in range(0, count, 10):
+        m, L = _size(mean[k : k + 10], std[k : k + 10], guess)
+        units[k : k + 10] = m * np.array([1.0, L, L, L, *[L * L] * 6])
+    lengths = np.linalg.norm(A[:, count:], axis=0)
+    units[count:] = 1.0 / np.where(lengths > 0.0, lengths, 1.0)
+    return _Rows(A, b, mean, low, units, mass if total_mass is not None and spread == 0.0 else None)
+
+
+def _total(given: float | tuple[float, float] | None, bodies: int) -> tuple[float, float]:
+    """The total mass and its deviation, 0 where it is exact; (0, 0) where it is unknown."""
+    if given is None:
+        return 0.0, 0.0
+    if not bodies:
+        raise InputError("consistent, total_mass: there is no body to have it; leave it out.")
+    value, spread = given if isinstance(given, tuple) else (given, 0.0)
+    return (
+        check_number(value, "consistent, total_mass", above=0.0),
+        check_number(spread, "consistent, total_mass, standard deviation", minimum=0.0),
+    )
+
+
+def _size(mean: Floats, std: Floats, guess: float) -> tuple[float, float]:
+    """Mass and length of a body, from what is believed of it."""
+    m, spread = float(mean[0]), float(std[0])
+    mass = m if m > 0.0 else spread if math.isfinite(spread) else guess
+    second = 0.5 * float(mean[4] + mean[6] + mean[9])
+    lengths = [math.sqrt(second / m)] if m > 0.0 and second > 0.0 else []
+    if math.isfinite(float(std[9])) and math.isfinite(spread):
+        lengths.append(math.sqrt(float(std[9]) / spread))
+    return mass, max(lengths, default=LENGTH)
+
+
+def _problem(rows: _Rows, bodies: int, least: float) -> _Problem:
+    """Brought to one scale: unknowns w = x / units, then y, in which the objective is a distance."""
+    P, count, units = len(rows.mean), 10 * bodies, rows.units
+    A, b = rows.A * units, rows.b
+    share, w_origin, N = 1.0, np.zeros(P), np.eye(P)
+    if rows.exact_mass is not None:
+        masses = np.where(np.arange(P) % 10 == 0, units, 0.0) * (np.arange(P) < count)
+        share = rows.exact_mass / float(masses.sum())
+        if share <= 2.0 * least:
+            raise InputError(
+                f"consistent, total_mass: {rows.exact_mass:g} kg is {share:.1e} of what the prior says, and "
+                f"every body must have {least:g} of it. Check the unit, or give a prior that fits it."
+            )
+        w_origin = masses * rows.exact_mass / float(masses @ masses)
+        N = np.linalg.qr(masses[:, None], mode="complete")[0][:, 1:]
+    low = rows.lower / units[count:]
+    bounded = np.flatnonzero(np.isfinite(low))
+    w = np.concatenate(
+        [np.tile(share * _SPHERE, bodies), np.maximum(rows.mean[count:] / units[count:], low + 1.0)]
+    )
+
+    values, V, d, rest, rank = _decomposed(A @ N, b - A @ w_origin)
+    weak = np.arange(len(values)) >= rank
+    back = N.T @ (rows.mean / units - w_origin)
+    d = np.where(weak, values * (V.T @ back), d)
+    B = (N @ V) / values  # w = w_origin + B y
+    F = np.zeros((count + len(bounded), P))
+    for k in range(0, count, 10):
+        F[k : k + 10, k : k + 10] = _PSEUDO
+    F[count + np.arange(len(bounded)), count + bounded] = 1.0
+    f = np.concatenate([np.tile(-least * packed(np.eye(4)), bodies), -low[bounded]])
+    cone = Cone(bodies, F @ B, F @ w_origin + f)
+    start = values * (V.T @ (N.T @ (w - w_origin)))
+    places = tuple(int(k) for k in count + bounded)
+    rounding = ROUNDING * float(b @ b) + 1e-300
+    unseen = np.flatnonzero(np.abs(N @ V[:, rank:]).max(axis=1, initial=0.0) > UNSEEN)
+    return _Problem(
+        d, units[:, None] * B, units * w_origin, start, cone, rest, rank, unseen, places, rounding
+    )
+
+
+def _decomposed(A: Floats, b: Floats) -> tuple[Floats, Floats, Floats, float, int]:
+    """A = U diag(values) V^T: values (p,), V (p, p), U^T b (p,), what b has beside A's range as 1/2 of its
+    square, and the rank. Values that say nothing are replaced by a small one.
+    """
+    p = A.shape[1]
+    both = np.column_stack([A, b])
+    if len(both) > p + 1:
+        both = np.asarray(np.linalg.qr(both, mode="r"))
+    both = np.vstack([both, np.zeros((p + 1 - len(both), p + 1))])
+    U, values, Vt = np.linalg.svd(both[:, :p])
+    inside = U.T @ both[:, p]
+    largest = float(values[0]) if p and values[0] > 0.0 else 1.0
+    rank = int(np.count_nonzero(values > KNOWN * largest))
+    values = values.copy()
+    values[rank:] = max(1.0 / WIDE, FELT * largest)
+    return values, Vt.T, inside[:p], 0.5 * float(inside[rank:] @ inside[rank:]), rank
+
+
+def _stated(problem: _Problem, found: NearestPoint, bodies: int, least: float) -> Consistent:
+    left = found.y - problem.d
+    objective = problem.rest + 0.5 * float(left @ left)
+    spread = (problem.B @ found.slope)[:, : problem.rank]
+    covariance = spread @ spread.T
+    covariance[problem.unseen, problem.unseen] = math.inf
+    near = problem.cone.smallest(found.slack) < max(ON * least, NEAR)
+    return Consistent(
+        problem.origin + problem.B @ found.y,
+        covariance,
+        objective,
+        found.gap / max(objective, problem.rounding),
+        found.iterations,
+        tuple(int(k) for k in np.flatnonzero(near[:bodies])),
+        tuple(k for k, on in zip(problem.bounded, near[bodies:], strict=True) if on),
+    )
+
+
+# a body of mass 1 whose second moments are 1 each, and P of each of the ten parameters
+_SPHERE = np.array([1.0, 0.0, 0.0, 0.0, 2.0, 0.0, 2.0, 0.0, 0.0, 2.0])
+_PSEUDO = packed(np.array([pseudo_inertia(unit) for unit in np.eye(10)])).T

@@ -1,0 +1,163 @@
+"""The last stage: full parameters of bodies that can exist, and the arm that has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.arm.joint import Joint
+from forearm.errors import InputError
+from forearm.identification.consistent import Consistent, Prior, consistent
+from forearm.identification.drive_law import COULOMB, LOSS, ROTOR, STATIC, STRIBECK_SPEED, VISCOUS
+from forearm.identification.effort_model import EffortModel
+from forearm.identification.least_squares import Solution
+from forearm.identification.new_arm import arm_with
+from forearm.identification.prior import cad_prior
+from forearm.spatial import Floats
+
+BRAKES_BACKWARDS = (COULOMB[1], STATIC[1])  # at most 0
+AT_LEAST_ZERO = (VISCOUS, COULOMB[0], STATIC[0], STRIBECK_SPEED, LOSS, ROTOR)
+HIDDEN = 0.3  # of a figure that data do not show: how far the file may be off
+NOTHING = 1e-9  # N m s, N m, kg m^2: a figure that is neither shown nor in the file
+CLEAR = 2.0  # deviations from 0: a joint gets friction or a motor that its file has not for no less
+
+
+@dataclass(frozen=True, eq=False)
+class ConsistentFit:
+    """What the last stage found.
+
+    Attributes:
+        found: the solver's answer over standard parameters, then z behind the base parameters, signs so that
+            bounds are from below.
+        standard: ten parameters per body.
+        z: all unknowns of the solution, base parameters among them.
+        covariance: of standard parameters and the figures behind them.
+        names: of the figures.
+    """
+
+    found: Consistent
+    standard: Floats
+    z: Floats
+    covariance: Floats
+    names: tuple[str, ...]
+
+
+def consistent_fit(
+    arm: Arm, solution: Solution, prior: float | Prior, total_mass: float | tuple[float, float] | None
+) -> ConsistentFit:
+    """The most likely bodies and figures that are possible, given what the data say."""
+    unknowns = solution.unknowns
+    model = unknowns.model
+    p, names = len(model.base), unknowns.names
+    signs = np.array([bound_sign(model, name) for name in names[p:]])
+    R = np.concatenate([solution.R[:, :p] @ model.base.matrix, solution.R[:, p:] * signs], axis=1)
+    own = prior if isinstance(prior, Prior) else cad_prior(arm, prior)
+    count = len(model.base.standard)
+    if own.mean.shape != (count,):
+        raise InputError(
+            f"identify, prior: expected {count} numbers, ten a body, got shape {own.mean.shape}."
+        )
+    free = np.full(len(names) - p, np.inf)
+    hidden = [k for k in range(p, len(names)) if k not in solution.kept]
+    share = HIDDEN if isinstance(prior, Prior) else prior
+    for k in hidden:  # where data say nothing, the file does
+        free[k - p] = max(share * abs(solution.z[k]), NOTHING)
+    guess = solution.z[p:] * signs
+    lower = np.array([lower_bound(model, name) for name in names[p:]])
+    whole = Prior(
+        np.concatenate([own.mean, np.maximum(guess, np.where(np.isfinite(lower), lower, guess))]),
+        np.concatenate([own.std, free]),
+    )
+    bodies = count // 10
+    found = consistent(R, solution.rhs, bodies, whole, lower, total_mass=total_mass)
+    standard = found.x[:count]
+    z = np.concatenate([model.base.matrix @ standard, found.x[count:] * signs])
+    turn = np.concatenate([np.ones(count), signs])
+    return ConsistentFit(found, standard, z, found.covariance * np.outer(turn, turn), names[p:])
+
+
+def _figure(model: EffortModel, name: str) -> str:
+    """Of a name of a drive's unknown its figure; nothing of others."""
+    for k, (_, figure) in enumerate(model.figures, start=len(model.base)):
+        if model.names[k] == name:
+            return figure
+    return ""
+
+
+def bound_sign(model: EffortModel, name: str) -> float:
+    """-1 for figures that are at most 0, which bounds from below turn round."""
+    return -1.0 if _figure(model, name) in BRAKES_BACKWARDS else 1.0
+
+
+def lower_bound(model: EffortModel, name: str) -> float:
+    """What a figure is at least, after `bound_sign`."""
+    figure = _figure(model, name)
+    is_bounded = figure in AT_LEAST_ZERO or figure in BRAKES_BACKWARDS or figure.endswith(".mu")
+    return 0.0 if is_bounded else -np.inf
+
+
+def arm_of(
+    model: EffortModel, fit: ConsistentFit, x: Floats, std: Floats, motors: Mapping[str, float]
+) -> tuple[Arm, tuple[str, ...]]:
+    """The arm with what was found, and what is to be said of it.
+
+    Args:
+        model: of efforts.
+        fit: the last stage.
+        x: all unknowns of the model.
+        std: their deviations, infinite where data say nothing.
+        motors: their constants by name, where they were found.
+    """
+    drives = dict(motors)
+    for i, joint in enumerate(model.arm.joints):
+        figures = model.laws[i].figures
+        value = {figure: float(x[model.places[i].start + k]) for k, figure in enumerate(figures)}
+        spread = {figure: float(std[model.places[i].start + k]) for k, figure in enumerate(figures)}
+        if _is_kept(joint.friction is not None, (VISCOUS, *COULOMB), value, spread):
+            drives |= {f"{joint.name}.{f}": v for f, v in _friction(value).items()}
+        if ROTOR in value and _is_kept(joint.motor is not None, (ROTOR,), value, spread):
+            drives[f"{joint.name}.{ROTOR}"] = max(value[ROTOR], 0.0)
+    made, notes = arm_with(model.arm, fit.standard, drives)
+    return _with_losses(model, made, x), notes
+
+
+def _is_kept(in_file: bool, figures: tuple[str, ...], value: dict[str, float], std: dict[str, float]) -> bool:
+    there = [f for f in figures if f in value]
+    return bool(there) and (in_file or any(abs(value[f]) > CLEAR * std[f] for f in there))
+
+
+def _friction(value: dict[str, float]) -> dict[str, float]:
+    """Figures as an arm file may have them: friction brakes, and more so at rest."""
+    made = {VISCOUS: max(value[VISCOUS], 0.0)} if VISCOUS in value else {}
+    if COULOMB[0] in value:
+        made |= {COULOMB[0]: max(value[COULOMB[0]], 0.0), COULOMB[1]: min(value[COULOMB[1]], 0.0)}
+    if STRIBECK_SPEED in value:
+        made[STATIC[0]] = max(value[STATIC[0]], made[COULOMB[0]])
+        made[STATIC[1]] = min(value[STATIC[1]], made[COULOMB[1]])
+        made[STRIBECK_SPEED] = max(value[STRIBECK_SPEED], 1e-9)
+    return made
+
+
+def _with_losses(model: EffortModel, arm: Arm, x: Floats) -> Arm:
+    """Bearings and gears with the losses that were found."""
+    joints: dict[str, Joint] = {}
+    for i, joint in enumerate(arm.joints):
+        law = model.laws[i]
+        first = model.places[i].start
+        mus = [
+            max(float(x[first + k]), 0.0) for k, figure in enumerate(law.figures) if figure.endswith(".mu")
+        ]
+        bearings = tuple(replace(b, mu=mu) for b, mu in zip(joint.bearings, mus, strict=True)) if mus else ()
+        place = model.place(i, LOSS)
+        gear = joint.transmission
+        if place is not None and law.transmission is not None:
+            loss = max(float(x[place]), 0.0)
+            curve = tuple(
+                (at, min(max(1.0 - loss * (1.0 - eta), 1e-3), 1.0)) for at, eta in law.transmission.efficiency
+            )
+            gear = replace(law.transmission, efficiency=curve)
+        joints[joint.name] = replace(joint, bearings=bearings or joint.bearings, transmission=gear)
+    return arm.replace(tree=tuple(joints.get(j.name, j) for j in arm.tree))

@@ -1,0 +1,137 @@
+"""What the drive of a joint adds to the torque of the rigid arm, with its figures as unknowns: the law of
+`drives.joint` traced, with exact derivatives by the load and by every figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+
+from forearm.arm.drive import Bearing, Transmission
+from forearm.codegen.functions import Traced, traced_formula
+from forearm.drives.bearings import BearingLaw
+from forearm.drives.friction import FrictionLaw
+from forearm.drives.joint import Drive
+from forearm.drives.transmission import TransmissionLaw
+from forearm.kernels.traced_function import TracedFunction, compile_function
+from forearm.spatial import Floats
+from forearm.symbols import Expr, gradient
+from forearm.symbols.scalars import Scalar
+
+VISCOUS = "friction.viscous"
+COULOMB = ("friction.coulomb.positive", "friction.coulomb.negative")
+STATIC = ("friction.static.positive", "friction.static.negative")
+STRIBECK_SPEED = "friction.stribeck_speed"
+LOSS = "transmission.loss"
+ROTOR = "motor.rotor_inertia"
+OFFSET = "offset"
+NONLINEAR = (STRIBECK_SPEED, LOSS)
+
+
+@dataclass(frozen=True)
+class LawStructure:
+    """Which figures the drive of a joint has, as far as a sensor on one side of the gear shows them.
+
+    Attributes:
+        side: of its friction, "joint" or "motor".
+        friction: which kinds of it there are.
+        bearings: of the joint; their coefficients are unknowns.
+        transmission: of the joint; a factor on its losses is an unknown.
+        has_rotor: whether the rotor's inertia shows.
+    """
+
+    side: Literal["joint", "motor"]
+    friction: Literal["none", "viscous", "coulomb", "stribeck"]
+    bearings: tuple[Bearing, ...]
+    transmission: Transmission | None
+    has_rotor: bool
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """The names of the figures, without the joint's."""
+        names: tuple[str, ...] = ()
+        if self.friction != "none":
+            names += (VISCOUS,)
+        if self.is_dry:
+            names += COULOMB
+        if self.friction == "stribeck":
+            names += (*STATIC, STRIBECK_SPEED)
+        names += tuple(f"bearing{k + 1}.mu" for k in range(len(self.bearings)))
+        names += (LOSS,) if self.transmission is not None else ()
+        return (*names, *((ROTOR,) if self.has_rotor else ()), OFFSET)
+
+    @property
+    def is_dry(self) -> bool:
+        """Whether it has Coulomb's friction."""
+        return self.friction in ("coulomb", "stribeck")
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether efforts are linear in its figures and in the load together."""
+        return self.friction != "stribeck" and self.transmission is None
+
+    @property
+    def loads(self) -> int:
+        """How many numbers of the load it needs: the torque, and the reaction where there are bearings."""
+        return 7 if self.bearings else 1
+
+
+def evaluate_law(
+    structure: LawStructure, load: Floats, motion: Floats, ratio: float, values: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """The effort (T,), its derivative by the rigid torque (T,) and by the figures (T, k).
+
+    Args:
+        structure: which figures there are.
+        load: rigid torque, and force and moment of the reaction where needed, (T, 1 or 7).
+        motion: qd, qdd and the direction of motion, (T, 3).
+        ratio: |N| of the gear.
+        values: the figures (k,).
+    """
+    given = np.broadcast_to(np.append(values, ratio), (len(motion), len(values) + 1))
+    law = _compiled(structure)
+    effort, by_load, by_figures = law(load, motion, np.ascontiguousarray(given), threads=1)
+    return effort[:, 0], by_load[:, 0], by_figures
+
+
+@lru_cache(maxsize=64)
+def _compiled(structure: LawStructure) -> TracedFunction:
+    return compile_function(lambda: _traced(structure), "drive_law", key=("drive law", structure))
+
+
+def _traced(structure: LawStructure) -> Traced:
+    sizes = {"load": structure.loads, "motion": 3, "figures": len(structure.figures) + 1}
+
+    def formula(load: list[Expr], motion: list[Expr], figures: list[Expr]) -> dict[str, list[Scalar]]:
+        *unknown, ratio = figures
+        qd, qdd, direction = motion
+        named = dict(zip(structure.figures, unknown, strict=True))
+        reaction = (np.array(load[1:4], dtype=object), np.array(load[4:], dtype=object))
+        drive = _drive(structure, named, ratio)
+        effort = drive.torque(load[0], reaction if structure.bearings else None, qd, direction)
+        effort = effort + drive.rotor * qdd + named[OFFSET]
+        slopes = gradient(load[0].graph, effort, [load[0], *unknown])
+        return {"effort": [effort], "by_load": slopes[:1], "by_figures": slopes[1:]}
+
+    return traced_formula(formula, sizes)
+
+
+def _drive(structure: LawStructure, named: Mapping[str, Scalar], ratio: Scalar) -> Drive:
+    law = None
+    if structure.friction != "none":
+        coulomb = tuple(named.get(name, 0.0) for name in COULOMB)
+        static = tuple(named[name] for name in STATIC) if STRIBECK_SPEED in named else None
+        law = FrictionLaw(structure.side, named[VISCOUS], coulomb, static, named.get(STRIBECK_SPEED))
+    bearings = tuple(
+        BearingLaw(b.kind, named[f"bearing{k + 1}.mu"], b.radius, b.distance, b.offset)
+        for k, b in enumerate(structure.bearings)
+    )
+    gear = None
+    if structure.transmission is not None:
+        gear = TransmissionLaw(structure.transmission, named[LOSS])
+    rotor = ratio * ratio * named[ROTOR] if structure.has_rotor else 0.0
+    return Drive(0, 1.0, ratio, law, bearings, gear, rotor)

@@ -1,0 +1,269 @@
+"""Efforts as functions of what is unknown: base parameters and the figures of every drive.
+
+effort_i = law_i(Y_i base, qd_i, qdd_i; figures_i), whose derivatives are columns of a least-squares problem.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.arm.drive import Friction, Motor, Transmission
+from forearm.arm.joint import Joint
+from forearm.drives.friction import friction_torque
+from forearm.drives.joint import Drive, drives_of
+from forearm.errors import ModelError
+from forearm.identification.drive_law import (
+    COULOMB,
+    LOSS,
+    NONLINEAR,
+    OFFSET,
+    ROTOR,
+    STATIC,
+    STRIBECK_SPEED,
+    VISCOUS,
+    LawStructure,
+    evaluate_law,
+)
+from forearm.identification.regressor import base_regressor, joint_reactions
+from forearm.identification.samples import EffortKind, Samples
+from forearm.reduction.base import BaseParameters, base_parameters
+from forearm.spatial import Floats
+
+FrictionKind = Literal["none", "viscous", "coulomb", "stribeck"]
+# of a gear that a file says nothing of
+FIRST_GEAR = Transmission(efficiency=((0.0, 0.9),), rated_torque=1.0)
+FIRST_SPEED = 0.1  # rad/s (m/s) on the joint's side: where a search for Stribeck's speed begins
+
+
+@dataclass(frozen=True, eq=False)
+class EffortModel:
+    """Efforts on one side of the gears over x = (base parameters, figures of each drive).
+
+    Attributes:
+        arm: whose geometry is trusted, and whose masses load the bearings.
+        base: its base parameters.
+        laws: of the joints.
+        ratios: |N| of their gears (n,).
+        torque_side: "motor" or "link".
+    """
+
+    arm: Arm
+    base: BaseParameters
+    laws: tuple[LawStructure, ...]
+    ratios: Floats
+    torque_side: str
+
+    @cached_property
+    def figures(self) -> tuple[tuple[int, str], ...]:
+        """Of the unknowns behind the base parameters: joint, and which figure of its drive."""
+        return tuple((i, figure) for i, law in enumerate(self.laws) for figure in law.figures)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Of the unknowns."""
+        figures = [f"{self.arm.joints[i].name}.{figure}" for i, figure in self.figures]
+        return (*self.base.names, *figures)
+
+    def place(self, joint: int, figure: str) -> int | None:
+        """Where a figure stands among the unknowns; None where the joint has none such."""
+        figures = self.laws[joint].figures
+        return self.places[joint].start + figures.index(figure) if figure in figures else None
+
+    @cached_property
+    def places(self) -> tuple[slice, ...]:
+        """Where the figures of each joint stand among the unknowns."""
+        ends = np.cumsum([len(self.base), *(len(law.figures) for law in self.laws)]).tolist()
+        return tuple(slice(a, b) for a, b in pairwise(ends))
+
+    @property
+    def width(self) -> int:
+        """Columns of a row: base parameters, and the figures of the joint that has most."""
+        return len(self.base) + max(len(law.figures) for law in self.laws)
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether efforts are linear in the unknowns."""
+        return all(law.is_linear for law in self.laws)
+
+    @property
+    def is_dry(self) -> list[bool]:
+        """For each joint whether its effort jumps where it reverses."""
+        return [law.is_dry or bool(law.bearings) or law.transmission is not None for law in self.laws]
+
+    @cached_property
+    def nonlinear(self) -> tuple[int, ...]:
+        """The unknowns that efforts are not linear in."""
+        p = len(self.base)
+        return tuple(p + k for k, (_, figure) in enumerate(self.figures) if figure in NONLINEAR)
+
+    def columns(self, s: Samples, x: Floats) -> tuple[Floats, Floats | None]:
+        """d effort / d x of every sample and joint, packed (T, n, width): base parameters, then the joint's
+        own figures; and efforts (T, n), None where they are the columns times x.
+        """
+        q, qd, qdd = (np.ascontiguousarray(a) for a in (s.q, s.qd, s.qdd))
+        p, n = len(self.base), self.arm.n
+        C = np.zeros((len(q), n, self.width))
+        C[:, :, :p] = base_regressor(self.arm, q, qd, qdd)
+        rigid = C[:, :, :p] @ x[:p]
+        reactions = joint_reactions(self.arm, q, qd, qdd) if self.needs_reactions else None
+        efforts = np.zeros((len(q), n))
+        for i, (law, place) in enumerate(zip(self.laws, self.places, strict=True)):
+            load = rigid[:, i : i + 1]
+            if law.bearings:
+                assert reactions is not None
+                load = np.concatenate([load, reactions[:, self._body_of[i]]], axis=1)
+            motion = np.stack([qd[:, i], qdd[:, i], np.sign(qd[:, i])], axis=1)
+            ratio = float(self.ratios[i])
+            efforts[:, i], by_load, by_figures = evaluate_law(law, load, motion, ratio, x[place])
+            if not law.is_linear:
+                C[:, i, :p] *= by_load[:, None]
+            C[:, i, p : p + by_figures.shape[1]] = by_figures
+        return C, None if self.is_linear else efforts
+
+    def efforts(self, s: Samples) -> Floats:
+        """The efforts of the arm as its file has it (T, n)."""
+        x = self.values()
+        C, made = self.columns(s, x)
+        return np.asarray((self.times(C, x) if made is None else made) + self.known(s))
+
+    def times(self, C: Floats, x: Floats) -> Floats:
+        """Columns times the unknowns, each joint with its own figures (T, n)."""
+        p = len(self.base)
+        made = C[:, :, :p] @ x[:p]
+        for i, place in enumerate(self.places):
+            made[:, i] += C[:, i, p : p + place.stop - place.start] @ x[place]
+        return np.asarray(made)
+
+    def known(self, s: Samples) -> Floats | float:
+        """The part of efforts (T, n) that is not asked for: drives of joints that mimic others."""
+        total: Floats | float = 0.0
+        if self.torque_side == "link":
+            return total
+        for drive, body in zip(drives_of(self.arm), self.arm.moving.bodies, strict=True):
+            if body.joint.mimic is None or not _does_something(drive):
+                continue
+            if drive.depends_on_load:
+                raise ModelError(
+                    f"identify: joint {body.joint.name!r} mimics another and has friction that depends on "
+                    "its load; leave its bearings and transmission out of the arm."
+                )
+            rate = drive.multiplier * s.qd[:, drive.freedom]
+            made = np.zeros_like(s.qd)
+            made[:, drive.freedom] = drive.multiplier * friction_torque(drive.at_joint, rate, np.sign(rate))
+            made[:, drive.freedom] += drive.multiplier**2 * drive.rotor * s.qdd[:, drive.freedom]
+            total = total + made
+        return total
+
+    @property
+    def needs_reactions(self) -> bool:
+        """Whether friction of a bearing is asked for."""
+        return any(law.bearings for law in self.laws)
+
+    @cached_property
+    def _body_of(self) -> list[int]:
+        names = [body.joint.name for body in self.arm.moving.bodies]
+        return [names.index(joint.name) for joint in self.arm.joints]
+
+    def values(self) -> Floats:
+        """The unknowns of the arm as its file has them; 0 where it says nothing, and a first guess of figures
+        that efforts are not linear in.
+        """
+        made = [self.base.values]
+        for joint, law, ratio in zip(self.arm.joints, self.laws, self.ratios, strict=True):
+            made.append(np.array([_value(joint, law, float(ratio), figure) for figure in law.figures]))
+        return np.concatenate(made)
+
+
+def effort_model(
+    arm: Arm, torque_side: str, friction: FrictionKind | None, *, has_load: bool = False, rotors: bool = True
+) -> EffortModel:
+    """The model whose unknowns are asked for.
+
+    Args:
+        arm: the arm; kinds of friction that it has are asked for too.
+        torque_side: "motor" or "link".
+        friction: kinds of friction that every joint is to have; None: "coulomb", and what the arm has.
+        has_load: whether every joint on the motor's side is to have losses in proportion to its load.
+        rotors: whether rotors of joints without a motor are asked for, too.
+    """
+    laws = tuple(_structure(j, torque_side, friction, has_load, rotors) for j in arm.joints)
+    ratios = np.array([abs(j.motor.gear_ratio) if j.motor else 1.0 for j in arm.joints])
+    return EffortModel(arm, base_parameters(arm), laws, ratios, torque_side)
+
+
+def _structure(
+    joint: Joint, torque_side: str, friction: FrictionKind | None, has_load: bool, rotors: bool
+) -> LawStructure:
+    own = joint.friction
+    side = own.side if own is not None else "joint"
+    kind: FrictionKind = friction or "coulomb"
+    if friction is None and own is not None and own.static is not None:
+        kind = "stribeck"
+    if torque_side == "link":
+        hidden = side == "motor"
+        return LawStructure(side, "none" if hidden else kind, joint.bearings, None, has_rotor=False)
+    gear = joint.transmission or (FIRST_GEAR if has_load else None)
+    return LawStructure(side, kind, joint.bearings, gear, rotors or joint.motor is not None)
+
+
+def _value(joint: Joint, law: LawStructure, ratio: float, figure: str) -> float:
+    f, motor = joint.friction or Friction(side=law.side), joint.motor or Motor()
+    static = f.static or f.coulomb
+    across = ratio if law.side == "motor" else 1.0
+    values = {
+        VISCOUS: f.viscous,
+        **dict(zip(COULOMB, f.coulomb, strict=True)),
+        **dict(zip(STATIC, static, strict=True)),
+        STRIBECK_SPEED: f.stribeck_speed or FIRST_SPEED * across,
+        **{f"bearing{k + 1}.mu": b.mu for k, b in enumerate(joint.bearings)},
+        LOSS: 1.0 if joint.transmission is not None else 0.0,
+        ROTOR: motor.rotor_inertia,
+        OFFSET: 0.0,
+    }
+    return values[figure]
+
+
+def _does_something(drive: Drive) -> bool:
+    return drive.friction is not None or drive.depends_on_load or drive.rotor != 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class EffortScale:
+    """From what was measured to torques, motor torque times gear ratio: y = factor effort + by_speed qd.
+
+    Attributes:
+        kind: "tau", "current" or "voltage".
+        factor: (n,).
+        by_speed: (n,), what a voltage loses to the motor's own.
+        of_current: (n,), where a log has currents beside voltages: torque / current; else None.
+    """
+
+    kind: EffortKind
+    factor: Floats
+    by_speed: Floats
+    of_current: Floats | None = None
+
+    def torque(self, s: Samples) -> Samples:
+        """The samples with torques as efforts."""
+        if self.kind == "tau":
+            return s
+        effort = s.effort * self.factor + s.qd * self.by_speed
+        if self.of_current is not None and s.current is not None:
+            effort = s.current * self.of_current
+        slope = s.slope * self.factor + s.qdd * self.by_speed
+        return replace(s, effort=effort, slope=slope)
+
+
+def effort_scale(kind: EffortKind, K: Floats, R: Floats) -> EffortScale:
+    """What measured efforts are worth in torque, by N Kt (N m / A) and R (ohm) of the motors."""
+    if kind == "tau":
+        return EffortScale(kind, np.ones(len(K)), np.zeros(len(K)))
+    if kind == "current":
+        return EffortScale(kind, K, np.zeros(len(K)))
+    return EffortScale(kind, K / R, -K * K / R)

@@ -1,0 +1,392 @@
+"""The estimation, stage by stage: passes over the logs, each condensed and solved, until nothing moves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from forearm.errors import InputError
+from forearm.identification.condensed import Triangles, condense, whitened
+from forearm.identification.drive_law import STRIBECK_SPEED
+from forearm.identification.effort_model import EffortModel
+from forearm.identification.least_squares import Solution, Unknowns, solve
+from forearm.identification.motor_fit import MotorFit
+from forearm.identification.noise_model import Autocovariances
+from forearm.identification.questions import Asked, unknowns_of
+from forearm.identification.rows import Extras, Rows, RowSource
+from forearm.progress import Progress
+from forearm.spatial import Floats
+
+FOLDS = 5  # parts of a single log that are left out in turn
+MOST_KEPT = 100_000_000  # bytes of rows: more are made anew in every pass
+PASSES = 12  # of a stage
+SHIFT_MOVES = 0.05  # of its deviation: a shift that moves less has settled,
+SHIFT_RESTS = 0.4  # after some passes one that moves less than that
+MOST_SHIFT = 50.0  # periods: efforts that come later belong to another motion
+STILL = 0.01  # of their deviations: unknowns that move less have settled
+ENOUGH = 2.0  # rows for each unknown, at least
+HUBER = 1.345  # deviations beyond which a row counts less
+ROBUST_ROUNDS = 6
+LARGEST_STEP = 2.0  # a factor: Stribeck's speed moves no farther in one pass
+SPEEDS = (0.02, 0.06, 0.2)  # of a joint's largest speed: where its search begins
+
+
+@dataclass(eq=False)
+class Fitting:
+    """Logs, a model, and how the fit weighs rows.
+
+    Attributes:
+        model: of efforts.
+        sources: the logs' rows.
+        asked: what is asked for.
+        weighting: "joint", "ordinary" or "robust".
+        fastest: largest speeds of the joints (n,).
+        motors: as logs of voltage and current show them.
+        progress: is told of every pass.
+    """
+
+    model: EffortModel
+    sources: list[RowSource]
+    asked: Asked
+    weighting: str
+    fastest: Floats
+    motors: MotorFit | None = None
+    progress: Progress | None = None
+    passes: int = 0
+    _kept: dict[int, list[Rows]] = field(default_factory=dict)
+    _kept_at: dict[int, Floats] = field(default_factory=dict)
+
+    @property
+    def folds(self) -> int:
+        """Parts of each log that are left out in turn: the whole log, if the others tell all that it does."""
+        alone = (
+            len(self.sources) == 1 or self.asked.gains or any(load is not None for load in self.asked.loads)
+        )
+        return FOLDS if alone else 1
+
+    def rows(self, log: int, x: Floats) -> Iterable[Rows]:
+        """The rows of a log at x, kept where they are few and the same at every x."""
+        if log in self._kept and (not self.asked.shifts[log] or np.array_equal(self._kept_at[log], x)):
+            return self._kept[log]
+        self.passes += 1
+        if self.progress is not None:
+            name = self.sources[log].log.signals.name
+            self.progress(self.passes, self.passes + 1, f"pass {self.passes}, {name}")
+        source = self.sources[log]
+        made = source.rows(self.model, x)
+        width = self.model.arm.n * (self.model.width + 5) * 8
+        size = source.log.signals.used // source.averaged * width
+        if not self.model.is_linear or size > MOST_KEPT // len(self.sources):
+            return made
+        self._kept[log], self._kept_at[log] = list(made), x
+        return self._kept[log]
+
+    def condensed(
+        self, x: Floats, coefficients: Floats | None = None, weights: Weights | None = None
+    ) -> list[list[Triangles]]:
+        """All logs, condensed at x; whitened and weighed where that is asked for."""
+        made = []
+        for log in range(len(self.sources)):
+            rows = self.rows(log, x)
+            if coefficients is not None:
+                rows = whitened(rows, coefficients)
+            if weights is not None:
+                rows = weights.applied(log, rows)
+            made.append(self._condensed(log, rows, 0))
+        return made
+
+    def with_extras(
+        self, x: Floats, coefficients: Floats | None, extras: Extras, count: int
+    ) -> list[list[Triangles]]:
+        """All logs, condensed with further columns."""
+        made = []
+        for log, source in enumerate(self.sources):
+            rows: Iterable[Rows] = source.rows(self.model, x, extras=extras)
+            if coefficients is not None:
+                rows = whitened(rows, coefficients)
+            made.append(self._condensed(log, rows, count))
+        return made
+
+    def _condensed(self, log: int, rows: Iterable[Rows], further: int) -> list[Triangles]:
+        source = self.sources[log]
+        total = source.log.signals.used // source.averaged
+        return condense(rows, self.model.arm.n, self.model.width + 1 + further, self.folds, total)
+
+    def shift(self, solution: Solution, k: int = 0) -> bool:
+        """Move efforts by the shifts that pass k found; whether any moved.
+
+        Rows come and go at reversals as a shift moves, and it may never come to rest: what counts as rest
+        grows with the passes.
+        """
+        moved = False
+        rest = SHIFT_MOVES * 2.0 ** max(k - 3, 0)
+        for log, source in enumerate(self.sources):
+            place = solution.unknowns.shift_place(log)
+            if place is None:
+                continue
+            step = float(solution.x[place])
+            spread = math.sqrt(float(_variance(solution, place)))
+            if abs(step) > max(min(rest, SHIFT_RESTS) * spread, 1e-4 * source.log.signals.period):
+                most = MOST_SHIFT * source.log.signals.period
+                self.sources[log] = replace(source, shift=float(np.clip(source.shift - step, -most, most)))
+                self._kept.pop(log, None)
+                moved = True
+        return moved
+
+
+def _variance(solution: Solution, place: int) -> float:
+    E = solution.unknowns.E[place]
+    finite = np.isfinite(np.diag(solution.covariance))
+    C = np.where(np.outer(finite, finite), solution.covariance, 0.0)
+    return float(E @ C @ E)
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A stage that came to its end.
+
+    Attributes:
+        solution: on whitened rows where the weighting asks for it.
+        x: unknowns of the model, loads, shifts and gains.
+        raw: rows condensed as they are.
+        coefficients: of the noise of rows (n, k).
+        settled: whether the last pass moved nothing.
+    """
+
+    solution: Solution
+    x: Floats
+    raw: list[list[Triangles]]
+    coefficients: Floats
+    settled: bool
+
+
+def fit_stage(fitting: Fitting, x: Floats, is_full: bool) -> Fitted:
+    """One stage from the unknowns x (of the model) on: as many passes as it takes."""
+    model, weighted = fitting.model, fitting.weighting != "ordinary"
+    raw, solution, settled = _passes(fitting, x, is_full, None)
+    x = solution.x[: len(model.names)]
+    coefficients = np.zeros((model.arm.n, 0))
+    if weighted:
+        coefficients = _coefficients(fitting, solution)
+        if coefficients.shape[1]:
+            _, solution, settled = _passes(fitting, x, is_full, coefficients)
+            x = solution.x[: len(model.names)]
+            if not model.is_linear:
+                raw = fitting.condensed(x)
+    if fitting.weighting == "robust":
+        solution = _robust(fitting, solution, coefficients, is_full)
+    return Fitted(solution, solution.x, raw, coefficients, settled)
+
+
+def _passes(
+    fitting: Fitting, x: Floats, is_full: bool, coefficients: Floats | None
+) -> tuple[list[list[Triangles]], Solution, bool]:
+    """Gauss and Newton's steps: rows at x, solved, until x and the shifts stay."""
+    model, weighted = fitting.model, fitting.weighting != "ordinary"
+    changes = not model.is_linear
+    for k in range(PASSES):
+        data = fitting.condensed(x, coefficients)
+        unknowns = unknowns_of(model, fitting.asked, x, is_full)
+        _check_rows(fitting, data, len(unknowns.names))
+        solution = solve(unknowns, data, weighted=weighted)
+        found = (
+            _bounded(model, x, solution.x[: len(model.names)]) if changes else solution.x[: len(model.names)]
+        )
+        moved = fitting.shift(solution, k)
+        still = not changes or _is_still(solution, x, found)
+        x = found
+        # slopes of the first pass are those of the arm as given, or of rows that are not whitened yet
+        if still and not moved and (k or not any(fitting.asked.shifts)):
+            return data, solution, True
+    return data, solution, False
+
+
+def _check_rows(fitting: Fitting, data: list[list[Triangles]], unknowns: int) -> None:
+    """Refuse data that are too few for what is asked of them."""
+    count = sum(float(part.counts.sum()) for parts in data for part in parts)
+    if count < ENOUGH * unknowns:
+        known = fitting.sources[0].log.signals
+        averaged = fitting.sources[0].averaged
+        raise InputError(
+            f"{known.name}: {int(count)} rows are left for {unknowns} unknowns, expected {ENOUGH:g} times as "
+            f"many. A row averages {averaged} samples of a joint that moves; the filter's window is "
+            f"{known.window:.3g} s of {known.duration:.3g} s. Log longer, give a higher cutoff, or ask for "
+            "less."
+        )
+
+
+def _is_still(solution: Solution, before: Floats, after: Floats) -> bool:
+    E = solution.unknowns.E[: len(after)]
+    finite = np.isfinite(np.diag(solution.covariance))
+    C = np.where(np.outer(finite, finite), solution.covariance, 0.0)
+    spread = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", E, C, E), 0.0))
+    return bool((np.abs(after - before) <= STILL * spread + 1e-9 * np.abs(after)).all())
+
+
+def _bounded(model: EffortModel, before: Floats, after: Floats) -> Floats:
+    """Steps of figures that efforts are not linear in, kept within a factor."""
+    made = after.copy()
+    for k in model.nonlinear:
+        figure = model.figures[k - len(model.base)][1]
+        if figure == STRIBECK_SPEED:
+            made[k] = np.clip(after[k], before[k] / LARGEST_STEP, before[k] * LARGEST_STEP)
+        else:
+            made[k] = np.clip(after[k], before[k] - 1.0, before[k] + 1.0)
+    return made
+
+
+def residuals(model: EffortModel, rows: Rows, solution: Solution, log: int) -> Floats:
+    """What a solution leaves of rows (T, n)."""
+    unknowns, x = solution.unknowns, solution.x
+    made = model.times(rows.columns, unknowns.of_log(log, x))
+    if unknowns.asks_gains:
+        made = made * x[-model.arm.n :]
+    place = unknowns.shift_place(log)
+    if place is not None:
+        made = made + x[place] * rows.columns[:, :, model.width]
+    return np.asarray(rows.y - made)
+
+
+def _coefficients(fitting: Fitting, solution: Solution) -> Floats:
+    """How the noise of neighbouring rows hangs together."""
+    sums = Autocovariances(fitting.model.arm.n)
+    x = solution.x[: len(fitting.model.names)]
+    for log in range(len(fitting.sources)):
+        for k, rows in enumerate(fitting.rows(log, x)):
+            left = residuals(fitting.model, rows, solution, log)
+            sums.add(left, rows.usable, rows.starts or k == 0)
+    return sums.autoregression()
+
+
+@dataclass(eq=False)
+class Weights:
+    """Rows weighed by what a solution leaves of them: those far off count less. Huber's."""
+
+    model: EffortModel
+    solution: Solution
+    sums: Floats  # (4, n): rows, weights, psi^2, rows within
+
+    def applied(self, log: int, rows: Iterable[Rows]) -> Iterator[Rows]:
+        """The rows times the roots of their weights."""
+        for block in rows:
+            left = np.abs(residuals(self.model, block, self.solution, log)) / self.solution.sigma
+            w = np.minimum(1.0, HUBER / np.maximum(left, 1e-300))
+            parts = (np.ones_like(w), w, (w * left) ** 2, (left <= HUBER) * 1.0)
+            self.sums += np.array([np.where(block.usable, part, 0.0).sum(axis=0) for part in parts])
+            root = np.sqrt(w)
+            yield replace(block, columns=block.columns * root[:, :, None], y=block.y * root)
+
+    def sigma(self) -> Floats:
+        """The deviation that weighed rows are to be taken with, so that covariances are those of Huber's
+        estimate.
+        """
+        count, weights, psi, within = np.maximum(self.sums, 1e-300)
+        return np.asarray(self.solution.sigma * np.sqrt(psi / count * (weights / count)) / (within / count))
+
+
+def _robust(fitting: Fitting, solution: Solution, coefficients: Floats, is_full: bool) -> Solution:
+    model = fitting.model
+    sigma = solution.sigma
+    for _ in range(ROBUST_ROUNDS):
+        sigma = _spread(fitting, solution, coefficients)
+        weights = Weights(model, replace(solution, sigma=sigma), np.zeros((4, model.arm.n)))
+        x = solution.x[: len(model.names)]
+        data = fitting.condensed(x, coefficients, weights)
+        unknowns = unknowns_of(model, fitting.asked, x, is_full)
+        before = solution
+        solution = solve(unknowns, data, weights.sigma(), weighted=True)
+        solution = replace(solution, sigma=sigma)
+        if _is_still(solution, before.x, solution.x):
+            break
+    return solution
+
+
+def _spread(fitting: Fitting, solution: Solution, coefficients: Floats) -> Floats:
+    """The noise of rows by the median of what is left, which rows far off do not move (n,)."""
+    model, x = fitting.model, solution.x[: len(fitting.model.names)]
+    left: list[Floats] = []
+    for log in range(len(fitting.sources)):
+        for rows in whitened(fitting.rows(log, x), coefficients):
+            made = residuals(model, rows, solution, log)
+            every = 1 + len(made) // 2000
+            left.append(np.where(rows.usable, np.abs(made), np.nan)[::every])
+    return np.asarray(np.nanmedian(np.concatenate(left), axis=0) / 0.6745)
+
+
+def with_first_speeds(fitting: Fitting, x: Floats) -> Floats:
+    """The unknowns with those first guesses of Stribeck's speeds that leave least."""
+    model, asked = fitting.model, fitting.asked
+    tried = []
+    for share in SPEEDS:
+        begun = x.copy()
+        for i, law in enumerate(model.laws):
+            place = model.place(i, STRIBECK_SPEED)
+            if place is not None:
+                across = model.ratios[i] if law.side == "motor" else 1.0
+                begun[place] = max(share * fitting.fastest[i], 1e-6) * across
+        unknowns = unknowns_of(model, asked, begun, is_full=True, held=(STRIBECK_SPEED,))
+        solution = solve(unknowns, fitting.condensed(begun), weighted=True)
+        tried.append((solution.squares.sum(axis=0), solution.x[: len(x)]))
+    made = tried[int(np.argmin([squares.sum() for squares, _ in tried]))][1]
+    for i in range(model.arm.n):  # each joint from where it leaves least
+        place = model.place(i, STRIBECK_SPEED)
+        if place is not None:
+            made[place] = tried[int(np.argmin([squares[i] for squares, _ in tried]))][1][place]
+    return made
+
+
+def left_out(
+    fitted: Fitted, weighted: bool, possible: Callable[[Solution], Floats], progress: Progress | None
+) -> Floats:
+    """The rms (L, n) of parts of the data that a fit to the others predicts; NaN if there are no others.
+
+    Args:
+        fitted: the last stage.
+        weighted: whether joints are weighed by their noise.
+        possible: from a fit to unknowns z of bodies that can exist.
+        progress: is told of every part.
+    """
+    solution = fitted.solution
+    unknowns, logs = solution.unknowns, len(fitted.raw)
+    size, n = len(unknowns.model.names), len(unknowns.model.laws)
+    gains = n if unknowns.asks_gains else 0
+    squares, counts = np.zeros((logs, n)), np.zeros((logs, n))
+    parts = [(log, k) for log, some in enumerate(fitted.raw) for k in range(len(some))]
+    for done, (log, k) in enumerate(parts):
+        if progress is not None:
+            progress(done, len(parts), "predicting data that are left out")
+        others, part = _without(fitted.raw, log, k), fitted.raw[log][k]
+        x = solution.x.copy()
+        if not any(others):
+            x[:] = np.nan
+        else:
+            found = solve(unknowns, others, solution.sigma, weighted=weighted)
+            made = unknowns.fixed + unknowns.E @ possible(found)
+            x[:size] = made[:size]
+            x[len(x) - gains :] = made[len(x) - gains :]
+        squares[log] += [_square(unknowns, log, i, R, x) for i, R in enumerate(part.R)]
+        counts[log] += part.counts
+    return np.asarray(np.sqrt(squares / np.maximum(counts, 1.0)))
+
+
+def _without(data: list[list[Triangles]], log: int, fold: int) -> list[list[Triangles]]:
+    return [
+        [part for j, part in enumerate(parts) if (other, j) != (log, fold)]
+        for other, parts in enumerate(data)
+    ]
+
+
+def _square(unknowns: Unknowns, log: int, joint: int, R: Floats, x: Floats) -> float:
+    model = unknowns.model
+    p, place = len(model.base), model.places[joint]
+    own = unknowns.of_log(log, x)
+    made = R[:, :p] @ own[:p] + R[:, p : p + place.stop - place.start] @ own[place]
+    if unknowns.asks_gains:
+        made = made * x[-model.arm.n + joint]
+    shift = unknowns.shift_place(log)
+    if shift is not None:
+        made = made + R[:, model.width] * x[shift]
+    return float(np.sum((made - R[:, -1]) ** 2))

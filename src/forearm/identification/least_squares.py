@@ -1,0 +1,246 @@
+"""Least squares on condensed data: weights of joints, loads in the hand, time shifts; which unknowns the data
+cannot tell apart; covariances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from forearm.identification.condensed import Triangles
+from forearm.identification.effort_model import EffortModel
+from forearm.spatial import Floats
+
+DEPENDENT = 1e-7  # of a column's length: what is left of it beside those before it is rounding
+ROUNDS = 4  # of weights and fits
+MOST_ROUNDS = 40  # where gains multiply the other unknowns
+SETTLED = 1e-10
+FEWEST = 8.0  # rows beyond those that unknowns take up, for a joint's noise
+QUIETEST = 1e-6  # of the noisiest joint: no joint is weighed more, as one without noise would be
+
+
+@dataclass(frozen=True, eq=False)
+class Unknowns:
+    """What is solved for: x = fixed + E z over all unknowns of the model, loads and shifts.
+
+    Attributes:
+        model: of efforts.
+        loads: for each log (p, 10), what a load's parameters change of the base parameters; None: no load is
+            asked for in it.
+        known_loads: for each log what a known load changes of the base parameters (p,).
+        shifts: for each log whether its shift is asked for.
+        names: of z.
+        E: (size, len(names)).
+        fixed: (size,).
+        guess: of z, where the data say nothing.
+        gains: measured over true efforts (n,), where rows are linearised if they are asked for.
+        asks_gains: whether they are: they come last in x.
+    """
+
+    model: EffortModel
+    loads: tuple[Floats | None, ...]
+    known_loads: tuple[Floats, ...]
+    shifts: tuple[bool, ...]
+    names: tuple[str, ...]
+    E: Floats
+    fixed: Floats
+    guess: Floats
+    gains: Floats
+    asks_gains: bool
+
+    @property
+    def count(self) -> int:
+        """Unknowns of the model, which come first."""
+        return len(self.model.names)
+
+    def load_place(self, log: int) -> slice:
+        """Where a log's load stands in x."""
+        first = self.count + 10 * sum(load is not None for load in self.loads[:log])
+        return slice(first, first + (10 if self.loads[log] is not None else 0))
+
+    def shift_place(self, log: int) -> int | None:
+        """Where a log's shift stands in x."""
+        if not self.shifts[log]:
+            return None
+        loads = 10 * sum(load is not None for load in self.loads)
+        return self.count + loads + sum(self.shifts[:log])
+
+    def rows(self, log: int, joint: int, R: Floats, x: Floats) -> tuple[Floats, Floats]:
+        """Condensed rows of a joint in a log over all unknowns, and what they are to explain; linearised at x
+        where gains are asked for.
+        """
+        p, place, gain = len(self.model.base), self.model.places[joint], float(self.gains[joint])
+        G = np.zeros((len(R), self.E.shape[0]))
+        G[:, :p] = R[:, :p]
+        G[:, place] = R[:, p : p + place.stop - place.start]
+        load = self.loads[log]
+        if load is not None:
+            G[:, self.load_place(log)] = R[:, :p] @ load
+        known = R[:, :p] @ self.known_loads[log]
+        y = R[:, -1] - gain * known
+        if self.asks_gains:
+            last = self.E.shape[0] - len(self.gains)
+            efforts = G[:, :last] @ x[:last] + known  # a shift has no column yet: it is no effort
+            G *= gain
+            G[:, last + joint] = efforts
+            y = y + gain * efforts
+        shift = self.shift_place(log)
+        if shift is not None:
+            G[:, shift] = R[:, self.model.width]
+        return G, y
+
+    def of_log(self, log: int, x: Floats) -> Floats:
+        """The unknowns of the model with a log's load among them."""
+        made = x[: self.count].copy()
+        p = len(self.model.base)
+        made[:p] += self.known_loads[log]
+        load = self.loads[log]
+        if load is not None:
+            made[:p] += load @ x[self.load_place(log)]
+        return made
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A fit.
+
+    Attributes:
+        unknowns: what was solved for.
+        z, covariance: of the unknowns (k,), (k, k); infinite on the diagonal where they stay at their guess.
+        kept: which of z the data tell.
+        combinations: for each of the others the factors (k,) with which it hides behind those that are kept.
+        sigma: standard deviation of a row (n,).
+        squares: what is left, for each log and joint (L, n).
+        counts: rows, for each log and joint (L, n).
+        R, rhs: the triangle of all weighed rows over z, and what it is to explain.
+    """
+
+    unknowns: Unknowns
+    z: Floats
+    covariance: Floats
+    kept: tuple[int, ...]
+    combinations: dict[int, Floats]
+    sigma: Floats
+    squares: Floats
+    counts: Floats
+    R: Floats
+    rhs: Floats
+
+    @property
+    def x(self) -> Floats:
+        """All unknowns: of the model, loads, shifts."""
+        return np.asarray(self.unknowns.fixed + self.unknowns.E @ self.z)
+
+    @property
+    def std(self) -> Floats:
+        """Of z, (k,)."""
+        return np.sqrt(np.diag(self.covariance))
+
+
+def solve(
+    unknowns: Unknowns, data: Sequence[Sequence[Triangles]], sigma: Floats | None = None, *, weighted: bool
+) -> Solution:
+    """The unknowns from condensed data, for each log its parts; weighted by the noise of joints, which is
+    found on the way, unless it is given.
+    """
+    n = len(unknowns.model.laws)
+    noise = np.ones(n) if sigma is None else sigma
+    rounds = ROUNDS if weighted and sigma is None else 1
+    if unknowns.asks_gains:
+        rounds = MOST_ROUNDS
+    x = unknowns.fixed + unknowns.E @ unknowns.guess
+    data = [[_merged(parts)] if parts else [] for parts in data]
+    for _ in range(rounds):
+        solution = _solved(unknowns, data, noise, weighted, x)
+        noise = solution.sigma if weighted and sigma is None else noise
+        if unknowns.asks_gains:
+            settled = np.allclose(solution.x, x, rtol=SETTLED, atol=0.0)
+            x = solution.x
+            unknowns = replace(unknowns, gains=x[-n:])
+            if settled:
+                break
+    return solution
+
+
+def _merged(parts: Sequence[Triangles]) -> Triangles:
+    """Parts of a log as one."""
+    if len(parts) == 1:
+        return parts[0]
+    made = []
+    for i in range(len(parts[0].R)):
+        R = np.concatenate([part.R[i] for part in parts])
+        shown = R.any(axis=0)
+        triangle = np.zeros((min(len(R), int(shown.sum())), R.shape[1]))
+        triangle[:, shown] = np.linalg.qr(R[:, shown], mode="r")
+        made.append(triangle)
+    return Triangles(tuple(made), np.sum([part.counts for part in parts], axis=0))
+
+
+def _solved(
+    unknowns: Unknowns, data: Sequence[Sequence[Triangles]], sigma: Floats, weighted: bool, x: Floats
+) -> Solution:
+    n = len(sigma)
+    pieces: list[tuple[int, int, Floats, Floats]] = []  # log, joint, rows over z, what they explain
+    for log, parts in enumerate(data):
+        for triangles in parts:
+            for i, R in enumerate(triangles.R):
+                G, y = unknowns.rows(log, i, R, x)
+                pieces.append((log, i, G @ unknowns.E, y - G @ unknowns.fixed))
+    whole = np.concatenate([np.column_stack([G, y]) / sigma[i] for _, i, G, y in pieces])
+    R = np.asarray(np.linalg.qr(whole, mode="r"))
+    A, rhs = R[:, :-1], R[:, -1]
+    kept, combinations = independent(A)
+    z = unknowns.guess.copy()
+    others = [k for k in range(len(z)) if k not in kept]
+    inverse = _inverse(A[:, kept])
+    z[kept] = inverse @ (rhs - A[:, others] @ z[others])
+    squares, counts, freedom = np.zeros((len(data), n)), np.zeros((len(data), n)), np.zeros(n)
+    for log, i, G, y in pieces:
+        squares[log, i] += float(np.sum((G @ z - y) ** 2))
+        freedom[i] -= float(np.sum((G[:, kept] @ inverse) ** 2)) / sigma[i] ** 2
+    for log, parts in enumerate(data):
+        counts[log] = np.sum([triangles.counts for triangles in parts], axis=0)
+    freedom = np.maximum(freedom + counts.sum(axis=0), 1.0)
+    found = np.sqrt(squares.sum(axis=0) / freedom)
+    told = freedom >= FEWEST  # fewer say nothing of their noise
+    largest = float(found[told].max(initial=0.0)) or float(found.max(initial=0.0)) or 1.0
+    found = np.where(told, np.maximum(found, QUIETEST * largest), np.maximum(found, largest))
+    if not weighted:
+        found = np.full(n, np.sqrt(squares.sum() / freedom.sum()))
+    covariance = np.zeros((len(z), len(z)))
+    # rows were divided by their noise, unless all are taken alike
+    covariance[np.ix_(kept, kept)] = inverse @ inverse.T * (1.0 if weighted else found[0] ** 2)
+    for k in others:
+        covariance[k, k] = np.inf
+    return Solution(unknowns, z, covariance, tuple(kept), combinations, found, squares, counts, A, rhs)
+
+
+def _inverse(A: Floats) -> Floats:
+    """The left inverse of independent columns, whatever their sizes."""
+    sizes = np.linalg.norm(A, axis=0)
+    Q, R = np.linalg.qr(A / sizes)
+    return np.asarray(np.linalg.solve(R, Q.T) / sizes[:, None])
+
+
+def independent(A: Floats) -> tuple[list[int], dict[int, Floats]]:
+    """The columns that do not follow from those before them, and of the others how they do."""
+    sizes = np.linalg.norm(A, axis=0)
+    largest = float(sizes.max(initial=0.0))
+    kept: list[int] = []
+    combinations: dict[int, Floats] = {}
+    Q = np.zeros((A.shape[0], 0))
+    for k in range(A.shape[1]):
+        v = A[:, k]
+        left = v - Q @ (Q.T @ v)
+        left = left - Q @ (Q.T @ left)
+        if np.linalg.norm(left) > DEPENDENT * sizes[k] and sizes[k] > 1e-14 * largest:
+            kept.append(k)
+            Q = np.column_stack([Q, left / np.linalg.norm(left)])
+            continue
+        factors = np.zeros(A.shape[1])
+        if kept and sizes[k] > 1e-14 * largest:
+            factors[kept] = np.linalg.lstsq(A[:, kept] / sizes[kept], v, rcond=None)[0] / sizes[kept]
+        combinations[k] = factors
+    return kept, combinations

@@ -1,0 +1,166 @@
+"""What is asked of the data in a stage: which unknowns are free, which are tied to others, which stay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from forearm.dynamics.regressor import PARAMETERS
+from forearm.errors import InputError, ModelError, shorten
+from forearm.identification.drive_law import COULOMB, LOSS, OFFSET, STATIC, STRIBECK_SPEED
+from forearm.identification.effort_model import EffortModel
+from forearm.identification.least_squares import Unknowns
+from forearm.identification.payload.physical import parameters_of_body
+from forearm.identification.payload.regressor import moved
+from forearm.model import model_of
+from forearm.spatial import Floats
+from forearm.values import as_finite, check_number
+
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a caller asks for beyond inertia and friction.
+
+    Attributes:
+        offsets: whether torques have offsets; Coulomb's friction is then the same in both directions.
+        gains: whether torques have gains.
+        shifts: for each log whether its shift is to be found.
+        loads: for each log the load in the hand: None, "unknown", or its ten parameters.
+    """
+
+    offsets: bool
+    gains: bool
+    shifts: tuple[bool, ...]
+    loads: tuple[Any, ...]
+
+
+def loads_of(payload: Any, logs: int) -> tuple[Any, ...]:
+    """For each log its load: None, "unknown", or the ten parameters (10,) about the hand's origin."""
+    if isinstance(payload, Sequence) and not isinstance(payload, str):
+        if len(payload) != logs:
+            raise InputError(f"identify, payload: expected one for each of {logs} logs, got {len(payload)}.")
+        return tuple(_load(one, f"identify, payload of log {k + 1}") for k, one in enumerate(payload))
+    return tuple(_load(payload, "identify, payload") for _ in range(logs))
+
+
+def _load(given: Any, where: str) -> Any:
+    if given is None or given == UNKNOWN:
+        return given
+    if not isinstance(given, Mapping) or set(given) - {"mass", "com", "inertia"} or "mass" not in given:
+        raise InputError(
+            f"{where}: expected None, 'unknown', or a mapping with mass (kg), com (3,) in the hand frame, "
+            f"and inertia (3, 3) about it, got {shorten(given)}."
+        )
+    mass = check_number(given["mass"], f"{where}, mass", minimum=0.0)
+    com = as_finite(given.get("com", np.zeros(3)), (3,), f"{where}, com")
+    inertia = as_finite(given.get("inertia", np.zeros((3, 3))), (3, 3), f"{where}, inertia")
+    return parameters_of_body(mass, com, inertia)
+
+
+def unknowns_of(
+    model: EffortModel, asked: Asked, x: Floats, is_full: bool, held: Sequence[str] = ()
+) -> Unknowns:
+    """What a stage solves for.
+
+    Args:
+        model: of efforts.
+        asked: what is asked for.
+        x: values of unknowns that are not free, and guesses of those that are.
+        is_full: whether what efforts are not linear in is free, too; without it Stribeck's curve is flat.
+        held: figures that are not free all the same.
+    """
+    p = len(model.base)
+    per_load = _per_load(model) if any(load is not None for load in asked.loads) else None
+    loads = tuple(per_load if isinstance(load, str) else None for load in asked.loads)
+    known = tuple(
+        per_load @ load if per_load is not None and isinstance(load, np.ndarray) else np.zeros(p)
+        for load in asked.loads
+    )
+    names, guess, fixed = list(model.base.names), list(x[:p]), x.copy()
+    fixed[:p] = 0.0
+    rows: list[Floats] = list(np.eye(p, len(model.names)))
+    for k, (joint, figure) in enumerate(model.figures, start=p):
+        is_tied = asked.offsets and figure == COULOMB[1]
+        if not _is_free(figure, asked, is_full) or is_tied or figure in held:
+            continue
+        row = np.zeros(len(model.names))
+        row[k] = 1.0
+        for place, factor in _tied(model, joint, figure, asked, is_full):
+            row[place] = factor
+        names.append(model.names[k])
+        guess.append(float(x[k]))
+        rows.append(row)
+        fixed[row != 0.0] = 0.0
+    size = len(model.names)
+    for log, load in enumerate(loads):
+        if load is not None:
+            where = "payload" if len(asked.loads) == 1 else f"log{log + 1}.payload"
+            names += [f"{where}.{parameter}" for parameter in PARAMETERS]
+            guess += [0.0] * 10
+            size += 10
+    for log, is_asked in enumerate(asked.shifts):
+        if is_asked:
+            names.append(f"log{log + 1}.shift")
+            guess.append(0.0)
+            size += 1
+    gains = len(model.laws) if asked.gains else 0
+    if asked.gains:
+        names += [f"{joint.name}.gain" for joint in model.arm.joints]
+        guess += [1.0] * gains
+        size += gains
+    whole = np.zeros((size, len(names)))
+    whole[: len(model.names), : len(rows)] = np.array(rows).T
+    further = size - len(model.names)
+    whole[len(model.names) :, len(rows) :] = np.eye(further)
+    return Unknowns(
+        model,
+        loads,
+        known,
+        asked.shifts,
+        tuple(names),
+        whole,
+        np.concatenate([fixed, np.zeros(further)]),
+        np.array(guess),
+        np.ones(len(model.laws)),
+        asked.gains,
+    )
+
+
+def _tied(
+    model: EffortModel, joint: int, figure: str, asked: Asked, is_full: bool
+) -> Iterator[tuple[int, float]]:
+    """What follows a figure: friction backwards where it is the same both ways, friction at rest where
+    Stribeck's curve is flat.
+    """
+    if figure not in COULOMB:
+        return
+    followers = [(COULOMB[1], -1.0)] if asked.offsets else []
+    if not is_full:
+        followers.append((STATIC[COULOMB.index(figure)], 1.0))
+        followers += [(STATIC[1], -1.0)] if asked.offsets else []
+    for follower, factor in followers:
+        place = model.place(joint, follower)
+        if place is not None:
+            yield place, factor
+
+
+def _is_free(figure: str, asked: Asked, is_full: bool) -> bool:
+    if figure == OFFSET:
+        return asked.offsets
+    return is_full or figure not in (*STATIC, STRIBECK_SPEED, LOSS)
+
+
+def _per_load(model: EffortModel) -> Floats:
+    """What the ten parameters of a load about the hand's origin change of the base parameters (p, 10)."""
+    whole = model_of(model.arm)
+    if whole.hand < 0:
+        raise ModelError(
+            f"identify, payload: the hand of {model.arm.name!r} is fixed to the base; no joint moves a load."
+        )
+    first = 10 * whole.hand
+    return np.asarray(model.base.matrix[:, first : first + 10] @ moved(whole.R_hand, whole.p_hand))

@@ -1,0 +1,54 @@
+"""The regressor of the base parameters, and the reactions that load bearings, as machine code:
+traced once an arm, evaluated at many states.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.codegen.functions import FUNCTIONS, Traced, trace
+from forearm.codegen.program import Argument
+from forearm.codegen.tracing import Tracing
+from forearm.kernels.traced_function import TracedFunction, compile_function
+from forearm.spatial import Floats
+from forearm.symbols import refined
+
+
+def base_regressor(arm: Arm, q: Floats, qd: Floats, qdd: Floats) -> Floats:
+    """Y (B, n, b) with Y @ base_parameters(arm).values the torques of the rigid arm, states (B, n)."""
+    return np.asarray(_regressor(arm.rigid())(q, qd, qdd))
+
+
+def joint_reactions(arm: Arm, q: Floats, qd: Floats, qdd: Floats) -> Floats:
+    """Force and moment (B, N, 6) in each joint, at its origin, in axes with z along it."""
+    return np.asarray(_reactions(arm.rigid())(q, qd, qdd))
+
+
+@lru_cache(maxsize=8)
+def _regressor(arm: Arm) -> TracedFunction:
+    return compile_function(
+        lambda: trace(Tracing(arm, {}), [FUNCTIONS["base_regressor"]]),
+        "base_regressor",
+        key=("base regressor", arm),
+        arm=arm,
+    )
+
+
+@lru_cache(maxsize=8)
+def _reactions(arm: Arm) -> TracedFunction:
+    return compile_function(
+        lambda: _traced_reactions(arm), "joint_reactions", key=("joint reactions", arm), arm=arm
+    )
+
+
+def _traced_reactions(arm: Arm) -> Traced:
+    tracing = Tracing(arm, {})
+    _, found = tracing.joint_reactions(tracing.rates(tracing.qd), tracing.rates(tracing.qdd))
+    wrench = np.array([[*force, *moment] for force, moment in found], dtype=object)
+    inputs = tuple(Argument(name, (arm.n,), "") for name in ("q", "qd", "qdd"))
+    return Traced(
+        *refined(tracing.graph, {"wrench": wrench}), inputs, (Argument("wrench", wrench.shape, ""),)
+    )

@@ -1,0 +1,74 @@
+"""Spectra of what is left: Welch's periodogram, and the level that white noise would have."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.spatial import Floats
+
+SEGMENT = 256  # samples at most
+SEGMENTS = 8  # that all samples should make, as one alone says little
+LEAST = 16  # samples of a segment, else there is no spectrum
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """The power of what is left, by frequency.
+
+    Attributes:
+        f: frequencies (F,), Hz, between 0 and Nyquist's, without both.
+        power: one-sided density at them (F, n), unit^2 / Hz.
+        level: the density that white noise of the same variance would have (n,).
+        segments: periodograms that were averaged, counted as if they did not overlap.
+    """
+
+    f: Floats
+    power: Floats
+    level: Floats
+    segments: float
+
+    def bound(self, probability: float) -> Floats:
+        """Density that white noise stays below at a frequency with this probability, (n,): chi-square of two
+        degrees of freedom for each segment, by Wilson and Hilferty.
+        """
+        freedom = 2.0 * self.segments
+        part = 2.0 / (9.0 * freedom)
+        z = NormalDist().inv_cdf(probability)
+        return np.asarray(self.level * (1.0 - part + z * math.sqrt(part)) ** 3)
+
+
+def welch(residual: Floats, t: Floats, ends: NDArray[np.intp]) -> Spectrum | None:
+    """The spectrum of residuals (T, n) at times (T,) that are even between `ends`, means taken away; None
+    where every piece is too short. Segments of Hann's window overlap by half.
+    """
+    pieces = [(int(a), int(b)) for a, b in pairwise(ends)]
+    size = 2 ** int(math.log2(max(len(t) / SEGMENTS, LEAST)))
+    size = min(SEGMENT, size, max(b - a for a, b in pieces))
+    size -= size % 2
+    if size < LEAST:
+        return None
+    window = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(size) / size)
+    total = np.zeros((size // 2 - 1, residual.shape[1]))
+    count, whole = 0, 0.0
+    steps = []
+    for start, end in pieces:
+        part = residual[start:end]
+        part = np.where(np.isnan(part), 0.0, part - np.nanmean(part, axis=0)) if len(part) >= size else part
+        for first in range(0, len(part) - size + 1, size // 2):
+            power = np.abs(np.fft.rfft(window[:, None] * part[first : first + size], axis=0)[1:-1]) ** 2
+            total += power
+            count += 1
+        if end - start >= size:
+            whole += (end - start) / size
+            steps.append((t[end - 1] - t[start]) / (end - start - 1))
+    period = float(np.median(steps))
+    density = 2.0 * period * total / (count * float(np.sum(window**2)))
+    variance = np.nanvar(residual, axis=0)
+    f = np.arange(1, size // 2) / (size * period)
+    return Spectrum(f, density, 2.0 * variance * period, max(whole, 1.0))

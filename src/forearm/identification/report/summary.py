@@ -1,0 +1,167 @@
+"""An identification in words and tables."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forearm.identification.report.advice import measure_next
+from forearm.identification.report.rows import ParameterRow, measured_rms, parameter_rows
+from forearm.spatial import Floats
+from forearm.tables import Report, number
+
+if TYPE_CHECKING:
+    from forearm.identification.result import Identification
+
+EFFORTS = {"tau": "torques", "current": "currents", "voltage": "voltages"}
+SIDES = {"motor": "the motor's side of the gear", "link": "the link's side of the gear"}
+LIST = "  "  # under what is listed
+
+
+def report(found: Identification) -> Report:
+    """Headline, joints, parameters, logs, stages, and sentences on what is in doubt."""
+    parts = [joints_table(found), parameters_table(found), logs_table(found)]
+    parts += [
+        Report(title=title, after=[f"- {text}" for text in texts], under=LIST)
+        for title, texts in (("Stages", _stages(found)), *sentences(found))
+        if texts
+    ]
+    return Report(before=headline(found), parts=parts)
+
+
+def headline(found: Identification) -> list[str]:
+    """What was fitted to what, and how well."""
+    logs, samples = len(found.logs), sum(log.signals.used for log in found.logs)
+    known = sum(map(math.isfinite, found.std.values()))
+    kinds = " and ".join(EFFORTS[k] for k in dict.fromkeys(log.signals.effort for log in found.logs))
+    unknown = len(found.std) - known
+    rest = f"; the data say nothing of {unknown}" if unknown else ""
+    return [
+        f"{found.arm.name}: {known} parameters from {samples} samples of {logs} log{'s' * (logs != 1)}{rest}",
+        f"{kinds}, on {SIDES[found.torque_side]}; efforts explained to "
+        f"{_percent(float(np.nanmin(explained(found), initial=1.0)))} or better "
+        f"({_percent(float(np.nanmin(explained(found, before=True), initial=1.0)))} before)",
+    ]
+
+
+def explained(found: Identification, before: bool = False) -> Floats:
+    """1 - var(residual) / var(measured) at the samples that are kept, (n,); NaN where nothing varies."""
+    left = found.measured - (found.predicted_before if before else found.predicted)
+    spread = np.nanvar(found.measured, axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(spread > 0.0, 1.0 - np.nanvar(left, axis=0) / spread, np.nan))
+
+
+def joints_table(found: Identification) -> Report:
+    """What is left of each joint's efforts."""
+    shares = explained(found)
+    columns = (measured_rms(found), found.rms_before, found.rms, found.rms_left_out, found.noise)
+    rows = [
+        [joint.name, effort_unit(found, i), *(number(float(c[i]), 4) for c in columns), _percent(shares[i])]
+        for i, joint in enumerate(found.arm.joints)
+    ]
+    header = ["joint", "unit", "measured rms", "left before", "left", "left out", "noise", "explained"]
+    title = "Joints (left: rms of measured less model; left out: of data that the model was not fitted to)"
+    return Report(header, rows, title)
+
+
+def effort_unit(found: Identification, i: int) -> str:
+    """The unit of the i-th joint's efforts, which are torques or forces whatever was logged."""
+    return "N" if found.arm.joints[i].kind == "prismatic" else "N m"
+
+
+def parameters_table(found: Identification) -> Report:
+    """Every parameter before and now, with its interval."""
+    rows = [[row.name, *parameter_cells(row), row.unit or "-"] for row in parameter_rows(found)]
+    sure = f"{100.0 * found.confidence:g} %"
+    header = ["parameter", "before", "now", "+-", f"{sure} from", "to", "unit"]
+    title = "Parameters from the data alone (+-: standard deviation; `labels` has the combinations)"
+    return Report(header, rows, title)
+
+
+def parameter_cells(row: ParameterRow) -> list[str]:
+    """Before, now, deviation and interval, to the digits that mean something."""
+    old = number(row.before, 4) if math.isfinite(row.before) else "-"
+    if not row.is_known:
+        return [old, "-", "not known", "-", "-"]
+    digits = significant(row.value, row.std)
+    return [
+        old,
+        number(row.value, digits),
+        number(row.std, 2),
+        *(number(x, significant(x, row.std)) for x in (row.low, row.high)),
+    ]
+
+
+def significant(value: float, std: float) -> int:
+    """Digits of a value down to the second of its deviation, 2 to 8."""
+    if not (std > 0.0 and value and math.isfinite(value)):
+        return 4
+    return max(2, min(8, math.floor(math.log10(abs(value))) - math.floor(math.log10(std)) + 2))
+
+
+def logs_table(found: Identification) -> Report:
+    """Every log: how much of it, how it was filtered, how it was shifted."""
+    rows = []
+    for log in found.logs:
+        signals = log.signals
+        cutoff = f"{number(signals.cutoff, 3)} Hz" if math.isfinite(signals.cutoff) else "as logged"
+        spread = f" +- {number(1e3 * log.shift_std, 2)}" if log.shift_std else ""
+        rows.append(
+            [
+                signals.name,
+                f"{signals.used} of {signals.rows}",
+                f"{number(signals.duration, 4)} s",
+                f"{number(1e3 * signals.period, 4)} ms",
+                str(signals.pieces),
+                cutoff,
+                f"{number(1e3 * log.shift, 3)}{spread} ms",
+            ]
+        )
+    header = ["log", "samples", "duration", "period", "pieces", "cut-off", "efforts later by"]
+    return Report(header, rows, "Logs")
+
+
+def stages_table(found: Identification) -> Report:
+    """The estimation, stage by stage."""
+    rows = [
+        [
+            stage.name,
+            str(len(stage.parameters)),
+            " ".join(number(float(x), 3) for x in stage.rms),
+            stage.message,
+        ]
+        for stage in found.stages
+    ]
+    return (
+        Report(["stage", "parameters", "left, rms by joint", "what it did"], rows, "Stages")
+        if rows
+        else Report()
+    )
+
+
+def _stages(found: Identification) -> list[str]:
+    """The same in sentences, which a table would cut."""
+    return [
+        f"{stage.name}, {len(stage.parameters)} parameters, leaves "
+        f"{' '.join(number(float(x), 3) for x in stage.rms)}: {stage.message}"
+        for stage in found.stages
+    ]
+
+
+def sentences(found: Identification) -> list[tuple[str, list[str]]]:
+    """What is in doubt, under titles; only those under which there is anything."""
+    of_logs = [f"{log.signals.name}: {text}" for log in found.logs for text in log.signals.findings]
+    titled = [
+        ("Findings", [*found.findings, *of_logs]),
+        ("What the data cannot tell", list(found.unidentifiable)),
+        ("What the residuals still hold", [test.message for test in found.tests if test.message]),
+        ("What to measure next", measure_next(found)),
+    ]
+    return [(title, texts) for title, texts in titled if texts]
+
+
+def _percent(share: float) -> str:
+    return f"{100.0 * share:.2f} %" if math.isfinite(share) else "-"

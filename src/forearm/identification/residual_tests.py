@@ -1,0 +1,111 @@
+"""Whether what a fit leaves still hangs together with something: a wrong structure of friction shows here.
+
+To the columns of a joint further ones are added that another structure would have. If the model is right they
+explain no more than chance does: the drop of the sum of squares over the variance is chi^2 distributed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+
+import numpy as np
+
+from forearm.identification.condensed import Triangles
+from forearm.identification.least_squares import Solution
+from forearm.identification.result import ResidualTest
+from forearm.identification.samples import Samples
+from forearm.spatial import Floats
+
+# What each test adds, by column.
+ADDED = {"speed": slice(0, 4), "load": slice(4, 5), "position": slice(5, 7)}
+COUNT = 7
+SLOW = (0.03, 0.12)  # of the largest speed: widths of what friction may do beside viscous and Coulomb's
+RARE = 1e-3  # probability of an alarm in a whole identification whose model is right
+WORTH = 0.01  # of what is left: less is not worth a word, however sure
+SENTENCES = {
+    "speed": (
+        "what is left of {joint} follows its speed ({share:.0%} of its variance): friction is not viscous "
+        "and Coulomb's alone; try friction='stribeck'"
+    ),
+    "load": (
+        "what is left of {joint} follows its load times the direction ({share:.0%} of its variance): "
+        "friction depends on the load; try load=True"
+    ),
+    "position": (
+        "what is left of {joint} follows its position ({share:.0%} of its variance): a spring, a cable, a "
+        "counterbalance, or geometry that is not as the arm file says"
+    ),
+}
+
+
+class StructureColumns:
+    """Further columns (T, n, COUNT) from samples and the torques of the rigid arm."""
+
+    def __init__(self, fastest: Floats, middle: Floats) -> None:
+        self.fastest = np.maximum(fastest, 1e-12)
+        self.middle = middle
+
+    def __call__(self, s: Samples, rigid: Floats) -> Floats:
+        """By sample and joint."""
+        v, way = s.qd / self.fastest, np.sign(s.qd)
+        q = s.q - self.middle
+        parts = [way * np.exp(-((v / a) ** 2)) for a in SLOW]
+        parts += [v * np.abs(v), v**3, np.abs(rigid) * way, q, q * q]
+        return np.stack(parts, axis=2)
+
+
+def residual_tests(solution: Solution, data: Sequence[Sequence[Triangles]]) -> tuple[ResidualTest, ...]:
+    """Every test of every joint, on whitened rows that have the further columns."""
+    model, made = solution.unknowns.model, []
+    alarm = RARE / (len(ADDED) * model.arm.n)
+    for i, joint in enumerate(model.arm.joints):
+        free, more, y, count = _joint_rows(solution, data, i)
+        left, rank = _left(free, y)
+        for name, which in ADDED.items():
+            fewer, ranked = _left(np.column_stack([free, more[:, which]]), y)
+            freedom = count - ranked
+            drop = max(float(left @ left - fewer @ fewer), 0.0)
+            variance = float(fewer @ fewer) / freedom if freedom > 0.0 else math.inf
+            p = chi_squared_beyond(drop / variance, ranked - rank) if variance > 0.0 else 1.0
+            share = drop / float(left @ left) if left.any() else 0.0
+            found = p < alarm and share > WORTH
+            said = SENTENCES[name].format(joint=joint.name, share=share) if found else ""
+            made.append(ResidualTest(joint.name, name, p, share, said))
+    return tuple(made)
+
+
+def _joint_rows(
+    solution: Solution, data: Sequence[Sequence[Triangles]], joint: int
+) -> tuple[Floats, Floats, Floats, float]:
+    """Condensed rows of a joint in all logs: over the unknowns, further columns, what they explain; count."""
+    unknowns, parts, count = solution.unknowns, [], 0.0
+    first = unknowns.model.width + 1
+    for log, triangles in enumerate(data):
+        for one in triangles:
+            R = one.R[joint]
+            G, y = unknowns.rows(log, joint, R, solution.x)
+            parts.append((G @ unknowns.E, R[:, first : first + COUNT], y - G @ unknowns.fixed))
+            count += float(one.counts[joint])
+    free, more, y = (np.concatenate(some) for some in zip(*parts, strict=True))
+    return free[:, free.any(axis=0)], more, y, count
+
+
+def _left(A: Floats, y: Floats) -> tuple[Floats, int]:
+    """What columns leave of y, and their rank."""
+    sizes = np.linalg.norm(A, axis=0)
+    A = A[:, sizes > 0.0] / sizes[sizes > 0.0]
+    if not A.size:
+        return y, 0
+    U, values, _ = np.linalg.svd(A, full_matrices=False)
+    U = U[:, values > 1e-9 * values[0]]
+    return np.asarray(y - U @ (U.T @ y)), U.shape[1]
+
+
+def chi_squared_beyond(x: float, freedom: int) -> float:
+    """The probability that chi^2 with so many degrees of freedom exceeds x, after Wilson and Hilferty."""
+    if freedom <= 0:
+        return 1.0
+    spread = 2.0 / (9.0 * freedom)
+    return 1.0 - NormalDist().cdf(((x / freedom) ** (1.0 / 3.0) - (1.0 - spread)) / math.sqrt(spread))

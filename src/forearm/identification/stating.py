@@ -1,0 +1,242 @@
+"""From fits to what is said of them: the result of an identification put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.identification.consistent_stage import ConsistentFit, arm_of, bound_sign, lower_bound
+from forearm.identification.deviations import deviations_of
+from forearm.identification.effort_model import EffortModel, effort_model
+from forearm.identification.fitting import Fitted, Fitting, left_out, residuals
+from forearm.identification.hidden import unidentifiable
+from forearm.identification.least_squares import Solution
+from forearm.identification.motor_fit import MotorFit
+from forearm.identification.parameter_set import ParameterSet
+from forearm.identification.result import Identification, ResidualTest, Stage, UsedLog
+from forearm.spatial import Floats
+from forearm.tables import number
+
+MOST_SHOWN = 20_000  # rows that are kept to be looked at
+CLEARLY = 3.0  # deviations
+NAMES = ("linear", "friction")
+
+
+def stated(
+    fitting: Fitting,
+    fits: Sequence[Fitted],
+    tests: tuple[ResidualTest, ...],
+    last: ConsistentFit,
+    possible: Callable[[Solution], ConsistentFit],
+    confidence: float,
+    doubts: Sequence[str],
+) -> Identification:
+    """The result: parameters, the arm, what is left, what cannot be told; `possible` is the last stage,
+    `doubts` are sentences on the columns of the logs.
+    """
+    model, solution = fitting.model, fits[-1].solution
+    final = replace(solution, z=last.z)
+    course = _course(fitting, final)
+    weighted = fitting.weighting != "ordinary"
+    ahead = left_out(fits[-1], weighted, lambda found: possible(found).z, fitting.progress)
+    stages = [_stage(name, fit) for name, fit in zip(NAMES, fits, strict=False)]
+    stages.append(_last_stage(model, final, last, course.rms))
+    arm, notes = _arm(model, final, last, solution, fitting.motors)
+    logs = tuple(_used(fitting, k, solution, course, ahead) for k in range(len(fitting.sources)))
+    parameters, std = stages[-2].parameters, stages[-2].std
+    chosen = [solution.unknowns.names.index(name) for name in parameters]
+    covariance = solution.covariance[np.ix_(chosen, chosen)]
+    if fitting.motors is not None:
+        parameters, std, covariance = _with_motors(model.arm, fitting.motors, parameters, std, covariance)
+    return Identification(
+        arm=arm,
+        before=model.arm,
+        parameters=parameters,
+        std=std,
+        covariance=covariance,
+        labels=_labels(model, solution, parameters.names),
+        confidence=confidence,
+        unidentifiable=unidentifiable(model, solution, parameters, std),
+        torque_side=model.torque_side,
+        t=course.t,
+        log_of=course.log_of,
+        speed=course.speed,
+        measured=course.measured,
+        predicted=course.predicted,
+        predicted_before=course.before,
+        noise=solution.sigma,
+        logs=logs,
+        stages=tuple(stages),
+        tests=tests,
+        findings=(*doubts, *_findings(fits), *_impossible(model, parameters, std), *notes),
+    )
+
+
+def _labels(model: EffortModel, solution: Solution, names: Sequence[str]) -> tuple[str, ...]:
+    """What each parameter is: with what hides behind it, as far as that differs from where it stays."""
+    said = dict(zip(model.base.names, model.base.labels, strict=True))
+    for k, factors in solution.combinations.items():
+        hidden = solution.unknowns.names[k]
+        at = number(float(solution.z[k]), 4)
+        for j in np.flatnonzero(np.abs(factors) > 1e-6 * np.abs(factors).max(initial=0.0)):
+            name = solution.unknowns.names[j]
+            factor = f"{'-' if factors[j] < 0.0 else '+'} {number(abs(float(factors[j])), 6)}"
+            said[name] = f"{said.get(name, name)} {factor} ({hidden} - {at})"
+    return tuple(said.get(name, name) for name in names)
+
+
+def _findings(fits: Sequence[Fitted]) -> list[str]:
+    if fits[-1].settled:
+        return []
+    return [
+        "The fit did not settle: values move from pass to pass. The data do not tell all that is asked for; "
+        "ask for less friction, or give the shift."
+    ]
+
+
+def _impossible(model: EffortModel, parameters: ParameterSet, std: ParameterSet) -> list[str]:
+    """Figures of drives that came out clearly beyond what they can be."""
+    made = []
+    for name in parameters:
+        least = lower_bound(model, name)
+        away = parameters[name] * bound_sign(model, name) - least
+        if away < -CLEARLY * std[name]:
+            made.append(
+                f"{name} came out at {parameters[name]:.4g} +- {std[name]:.2g}, which no drive has: something else "
+                "acts on that joint (a wrong sign, an offset, a spring, elasticity), or it moved too little. The "
+                "arm has the nearest value that is possible."
+            )
+    return made
+
+
+def _chosen(solution: Solution) -> list[int]:
+    """Places of what is a parameter of the arm, its sensors or a load: all but shifts."""
+    shifts = {solution.unknowns.shift_place(k) for k in range(len(solution.unknowns.shifts))}
+    E = solution.unknowns.E
+    return [k for k in range(E.shape[1]) if not any(s is not None and E[s, k] for s in shifts)]
+
+
+def _stage(name: str, fit: Fitted) -> Stage:
+    solution = fit.solution
+    chosen = _chosen(solution)
+    names = [solution.unknowns.names[k] for k in chosen]
+    rms = np.sqrt(np.sum(solution.squares, axis=0) / np.maximum(np.sum(solution.counts, axis=0), 1.0))
+    order = fit.coefficients.shape[1]
+    said = f"{int(solution.counts.sum())} rows, {len(solution.kept)} of {len(solution.z)} unknowns are told"
+    said += f"; rows less an autoregression of order {order} of their noise." if order else "."
+    return Stage(
+        name, ParameterSet(names, solution.z[chosen]), ParameterSet(names, solution.std[chosen]), rms, said
+    )
+
+
+def _last_stage(model: EffortModel, final: Solution, last: ConsistentFit, rms: Floats) -> Stage:
+    """Full parameters of every body, and the figures behind them."""
+    count = len(model.base.standard)
+    shifts = {name for name in last.names if name.startswith("log") and name.endswith(".shift")}
+    chosen = [k for k, name in enumerate(last.names) if name not in shifts]
+    names = [*model.base.standard_names, *(last.names[k] for k in chosen)]
+    places = [*range(count), *(count + k for k in chosen)]
+    values = np.concatenate([last.standard, final.z[len(model.base) :]])
+    std = np.sqrt(np.diag(last.covariance))
+    bodies = [body.joint.child for body in model.arm.moving.bodies]
+    held = [bodies[k] for k in last.found.at_bound]
+    said = f"Solved to {last.found.gap:.1g} of its objective in {last.found.iterations} steps"
+    said += (
+        f"; on the boundary of what bodies can be: {', '.join(held)}."
+        if held
+        else "; no body is on a boundary."
+    )
+    return Stage(
+        "consistent", ParameterSet(names, values[places]), ParameterSet(names, std[places]), rms, said
+    )
+
+
+def _with_motors(
+    arm: Arm, motors: MotorFit, parameters: ParameterSet, std: ParameterSet, covariance: Floats
+) -> tuple[ParameterSet, ParameterSet, Floats]:
+    """The same with resistances and torque constants behind them."""
+    found = motors.named(arm)
+    names = (*parameters.names, *found)
+    values = np.append(parameters, [value for value, _ in found.values()])
+    spread = np.append(std, [deviation for _, deviation in found.values()])
+    whole = np.diag(spread**2)
+    whole[: len(covariance), : len(covariance)] = covariance
+    return ParameterSet(names, values), ParameterSet(names, spread), whole
+
+
+def _arm(
+    model: EffortModel, final: Solution, last: ConsistentFit, solution: Solution, motors: MotorFit | None
+) -> tuple[Arm, tuple[str, ...]]:
+    """The arm with its new values and their deviations."""
+    E = solution.unknowns.E[: len(model.names)]
+    finite = np.isfinite(np.diag(solution.covariance))
+    C = np.where(np.outer(finite, finite), solution.covariance, 0.0)
+    spread = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", E, C, E), 0.0))
+    spread[(E[:, ~finite] != 0.0).any(axis=1)] = np.inf
+    constants = {} if motors is None else motors.named(model.arm)
+    values = {name: value for name, (value, _) in constants.items()}
+    arm, notes = arm_of(model, last, final.x[: len(model.names)], spread, values)
+    deviations = deviations_of(arm, last.covariance, last.names)
+    deviations |= {name: deviation for name, (_, deviation) in constants.items()}
+    kept = {name: v for name, v in deviations.items() if np.isfinite(v) and name in arm.named_values}
+    return arm.replace(deviations=kept), notes
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """What is measured, and what models make of it, at rows evenly spread; and what they leave of all."""
+
+    t: Floats
+    log_of: Floats
+    speed: Floats
+    measured: Floats
+    predicted: Floats
+    before: Floats
+    rms: Floats  # of all logs (n,)
+    rms_of: Floats  # of each log (L, n)
+    rms_before: Floats
+
+
+def _course(fitting: Fitting, final: Solution) -> Course:
+    """One more pass, with the final values and with those of the arm as it was given."""
+    model, n = fitting.model, fitting.model.arm.n
+    before = effort_model(model.arm, model.torque_side, None, rotors=False)
+    logs = len(fitting.sources)
+    total = sum(s.log.signals.used // s.averaged for s in fitting.sources)
+    every = 1 + total // MOST_SHOWN
+    parts: list[tuple[Floats, ...]] = []
+    squares, given, counts = np.zeros((logs, n)), np.zeros((logs, n)), np.zeros((logs, n))
+    for log, source in enumerate(fitting.sources):
+        for rows in source.rows(model, final.x[: len(model.names)], before=before):
+            assert rows.before is not None
+            left = residuals(model, rows, final, log)
+            squares[log] += np.where(rows.usable, left**2, 0.0).sum(axis=0)
+            given[log] += np.where(rows.usable, (rows.effort - rows.before) ** 2, 0.0).sum(axis=0)
+            counts[log] += rows.usable.sum(axis=0)
+            some = slice(0, None, every)
+            which = np.full(len(rows.t[some]), float(log))
+            parts.append(
+                tuple(a[some] for a in (rows.t, rows.speed, rows.effort, rows.effort - left, rows.before))
+                + (which,)
+            )
+    t, speed, measured, predicted, old, log_of = (np.concatenate(a) for a in zip(*parts, strict=True))
+    counts = np.maximum(counts, 1.0)
+    rms = np.sqrt(squares.sum(axis=0) / counts.sum(axis=0))
+    return Course(
+        t, log_of, speed, measured, predicted, old, rms, np.sqrt(squares / counts), np.sqrt(given / counts)
+    )
+
+
+def _used(fitting: Fitting, log: int, solution: Solution, course: Course, ahead: Floats) -> UsedLog:
+    source = fitting.sources[log]
+    place = solution.unknowns.shift_place(log)
+    spread = 0.0
+    if place is not None:
+        k = int(np.flatnonzero(solution.unknowns.E[place])[0])
+        spread = float(solution.std[k])
+    return UsedLog(
+        source.log.signals, source.shift, spread, course.rms_of[log], course.rms_before[log], ahead[log]
+    )

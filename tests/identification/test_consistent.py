@@ -1,0 +1,286 @@
+"""Consistent parameters: against Clarabel, log-Cholesky coordinates, differences, closed forms."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import random_arm
+
+import forearm as fa
+from forearm.dynamics.reference import inertial_parameters, regressor
+from forearm.errors import InputError
+from forearm.identification.consistent import Consistent, Prior, consistent
+from forearm.identification.payload.physical import parameters_of_body, pseudo_inertia
+from forearm.identification.prior import cad_prior
+from forearm.spatial import Floats
+
+DATA = Path(__file__).parent.parent / "data" / "consistent.json"
+CASES = json.loads(DATA.read_text(encoding="utf-8"))["cases"]
+UNITS = np.array([1.0, *[0.1] * 3, *[0.02] * 6])
+SPHERE = parameters_of_body(2.0, np.array([0.02, -0.03, 0.05]), np.diag([0.02, 0.025, 0.03]))
+LEAST = 1e-6
+
+
+def solved(case: dict[str, Any]) -> Consistent:
+    mass = case["total_mass"]
+    return consistent(
+        case["R"],
+        case["z"],
+        case["bodies"],
+        Prior(np.array(case["mean"]), np.array(case["std"])),
+        case["lower"],
+        total_mass=tuple(mass) if isinstance(mass, list) else mass,
+        least=case["least"],
+    )
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c['bodies']} bodies, {len(c['x'])} unknowns")
+def test_solutions_are_those_of_clarabel(case: dict[str, Any]) -> None:
+    found = solved(case)
+    assert found.objective == pytest.approx(case["objective"], rel=1e-7)
+    assert found.gap < 1e-9
+    units = np.concatenate([np.tile(UNITS, case["bodies"]), np.full(len(case["lower"]), 0.3)])
+    assert np.abs((found.x - case["x"]) / units).max() < 1e-4
+    for b in range(case["bodies"]):
+        assert np.linalg.eigvalsh(pseudo_inertia(found.x[10 * b : 10 * b + 10]))[0] > 0.0
+
+
+def test_the_recorded_problems_touch_bounds_of_every_kind() -> None:
+    found = [solved(case) for case in CASES]
+    assert {len(f.at_bound) for f in found} >= {0, 1, 3}
+    assert any(f.at_lower for f in found)
+    assert {type(case["total_mass"]) for case in CASES} == {type(None), float, list}
+
+
+def impossible(seed: int, others: int = 1) -> tuple[Floats, Floats, Prior, Floats]:
+    """One body whose data say that it cannot exist, and other unknowns, as R, z, prior, lower."""
+    rng = np.random.default_rng(seed)
+    units = np.concatenate([UNITS, np.full(others, 0.3)])
+    truth = np.concatenate([SPHERE, np.full(others, 0.2)])
+    R = rng.normal(size=(9, len(truth))) / units * 3.0
+    z = R @ (truth + 0.7 * units * rng.normal(size=len(truth)))
+    mean = truth + 0.3 * units * rng.normal(size=len(truth))
+    mean[0] = 2.0
+    return R, z, Prior(mean, units * rng.uniform(0.5, 2.0, len(truth))), np.zeros(others)
+
+
+def rows_of(R: Floats, z: Floats, prior: Prior) -> tuple[Floats, Floats]:
+    """Data and prior as one set of rows."""
+    return np.vstack([R, np.diag(1.0 / prior.std)]), np.concatenate([z, prior.mean / prior.std])
+
+
+def log_cholesky(theta: Floats, scale: Floats) -> Floats:
+    """Ten parameters from log-Cholesky coordinates (Rucker and Wensing 2022): P = U U^T with exponentials on
+    the diagonal of U, beyond the least that eigenvalues may have.
+    """
+    alpha, d1, d2, d3, s12, s23, s13, t1, t2, t3 = theta
+    e1, e2, e3 = math.exp(d1), math.exp(d2), math.exp(d3)
+    U = np.array([[e1, s12, s13, t1], [0.0, e2, s23, t2], [0.0, 0.0, e3, t3], [0.0, 0.0, 0.0, 1.0]])
+    P = (math.exp(2.0 * alpha) * U @ U.T + LEAST * np.eye(4)) * np.outer(scale, scale)
+    tensor = np.trace(P[:3, :3]) * np.eye(3) - P[:3, :3]
+    entries = tensor[[0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]
+    return np.array([P[3, 3], *P[:3, 3], *entries])
+
+
+def least_squares(A: Floats, b: Floats, scale: Floats) -> tuple[float, Floats]:
+    """The same problem over log-Cholesky coordinates, without bounds: Levenberg and Marquardt's method.
+
+    Where several eigenvalues go to their bound at once the exponentials flatten, and it stalls.
+    """
+    theta, damping = np.zeros(10), 1e-2
+    x = log_cholesky(theta, scale)
+    cost = 0.5 * float(np.sum((A @ x - b) ** 2))
+    for _ in range(400):
+        ends = [(log_cholesky(theta + h, scale), log_cholesky(theta - h, scale)) for h in 1e-6 * np.eye(10)]
+        J = A @ np.array([(up - down) / 2e-6 for up, down in ends]).T
+        step = np.linalg.solve(J.T @ J + damping * np.diag(np.sum(J * J, axis=0) + 1e-9), -J.T @ (A @ x - b))
+        step *= min(1.0, 1.0 / np.abs(step).max())
+        tried = log_cholesky(theta + step, scale)
+        lower = 0.5 * float(np.sum((A @ tried - b) ** 2))
+        if lower < cost:
+            theta, x, cost, damping = theta + step, tried, lower, max(damping / 5.0, 1e-12)
+        else:
+            damping *= 4.0
+    return cost, x
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2, 10, 12])
+def test_log_cholesky_coordinates_lead_to_the_same_body(seed: int) -> None:
+    R, z, prior, lower = impossible(seed, others=0)
+    found = consistent(R, z, 1, prior, lower, least=LEAST)
+    assert found.at_bound == (0,)
+    m, L = (
+        prior.mean[0],
+        max(
+            math.sqrt(0.5 * prior.mean[[4, 6, 9]].sum() / prior.mean[0]),
+            math.sqrt(prior.std[9] / prior.std[0]),
+        ),
+    )
+    cost, x = least_squares(*rows_of(R, z, prior), math.sqrt(m) * np.array([L, L, L, 1.0]))
+    assert found.objective <= cost * (1.0 + 1e-9)
+    assert cost == pytest.approx(found.objective, rel=1e-7)
+    assert np.abs((found.x - x) / UNITS).max() < 1e-3
+
+
+def test_where_nothing_binds_it_is_least_squares() -> None:
+    rng = np.random.default_rng(5)
+    R = rng.normal(size=(30, 11)) / np.append(UNITS, 1.0) * 20.0
+    x = np.append(SPHERE, 0.7)
+    prior = Prior(x * 1.01, np.append(UNITS, np.inf))
+    found = consistent(R, R @ x, 1, prior, [0.0])
+    A, b = rows_of(R, R @ x, prior)
+    normal = np.linalg.inv(A.T @ A)
+    assert (found.iterations, found.gap, found.at_bound, found.at_lower) == (0, 0.0, (), ())
+    assert found.x == pytest.approx(normal @ A.T @ b, rel=1e-9)
+    assert found.covariance == pytest.approx(normal, rel=1e-7, abs=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("total_mass", [None, 2.1])
+def test_covariance_is_that_of_small_changes_of_data_and_prior(total_mass: float | None) -> None:
+    R, z, prior, lower = impossible(4)
+    found = consistent(R, z, 1, prior, lower, total_mass=total_mass)
+    assert found.at_bound == (0,)
+    h, columns = 1e-4, []
+    for k in range(len(z) + len(prior.mean)):
+        ends = []
+        for sign in (1.0, -1.0):
+            moved, mean = z.copy(), prior.mean.copy()
+            if k < len(z):
+                moved[k] += sign * h
+            else:
+                mean[k - len(z)] += sign * h * prior.std[k - len(z)]
+            # sizes come from the prior: the mean of rows may move, that of sizes not
+            rows, right = rows_of(R, moved, Prior(mean, prior.std))
+            still = Prior(prior.mean, prior.std * 1e6)
+            ends.append(consistent(rows, right, 1, still, lower, total_mass=total_mass).x)
+        columns.append((ends[0] - ends[1]) / (2.0 * h))
+    change = np.array(columns).T
+    units = np.append(UNITS, 0.3)
+    scaled = (found.covariance - change @ change.T) / np.outer(units, units)
+    assert np.abs(scaled).max() < 1e-4
+    # the bound takes something away
+    A, _ = rows_of(R, z, prior)
+    assert np.trace(found.covariance / np.outer(units, units)) < 0.95 * np.trace(
+        np.linalg.inv(A.T @ A) / np.outer(units, units)
+    )
+
+
+def test_what_nothing_tells_stays_near_the_mean_and_is_infinitely_wide() -> None:
+    rng = np.random.default_rng(6)
+    R = rng.normal(size=(12, 11)) / np.append(UNITS, 1.0)
+    R[:, 0] = R[:, 10] = 0.0
+    R[:, 4] = R[:, 9] * 2.0  # only Ixx + Izz / 2
+    truth = np.append(SPHERE, 0.4)
+    mean = truth.copy()
+    mean[[0, 10]] = 2.5, -0.2
+    found = consistent(R, R @ truth, 1, Prior(mean, np.full(11, np.inf)), [-np.inf])
+    assert found.x[[0, 10]] == pytest.approx([2.5, -0.2], rel=1e-6)
+    assert np.flatnonzero(np.isinf(np.diag(found.covariance))).tolist() == [0, 4, 9, 10]
+    assert np.isfinite(found.covariance[[1, 2, 3, 5, 6, 7, 8]][:, [1, 2, 3, 5, 6, 7, 8]]).all()
+    assert R @ found.x == pytest.approx(R @ truth, rel=1e-6, abs=1e-9)
+    assert found.x[4] + 0.5 * found.x[9] == pytest.approx(truth[4] + 0.5 * truth[9], rel=1e-6)
+
+
+def measured(arm: fa.Arm, seed: int, noise: float) -> tuple[Floats, Floats, Floats]:
+    """Rows of random states, divided by the noise, what is measured, and the truth."""
+    rng = np.random.default_rng(seed)
+    states = [s * rng.normal(size=(60, arm.n)) for s in (1.0, 1.0, 3.0)]
+    truth = inertial_parameters(arm)
+    Y = regressor(arm, *states).reshape(-1, len(truth)) / noise
+    return Y, Y @ truth + rng.normal(size=len(Y)), truth
+
+
+@pytest.mark.slow
+def test_a_whole_arm_is_fitted_better_than_by_its_true_parameters() -> None:
+    arm = fa.load("panda").rigid()
+    Y, z, truth = measured(arm, 1, 0.3)
+    drawn = cad_prior(arm)
+    prior = Prior(truth + 0.8 * drawn.std * np.random.default_rng(2).normal(size=len(truth)), drawn.std)
+    for mass in (None, float(truth[::10].sum()), (float(truth[::10].sum()), 0.1)):
+        found = consistent(Y, z, 7, prior, [], total_mass=mass)
+        A, b = rows_of(Y, z, prior)
+        assert found.gap < 1e-9
+        assert found.at_bound  # the prior itself is no body
+        assert found.objective < 0.5 * np.sum((A @ truth - b) ** 2)
+        assert np.sqrt(np.mean((Y @ (found.x - truth)) ** 2)) < 0.5  # of the noise
+        if isinstance(mass, float):
+            assert found.x[::10].sum() == pytest.approx(mass, rel=1e-12)
+        for b_ in range(7):
+            assert np.linalg.eigvalsh(pseudo_inertia(found.x[10 * b_ : 10 * b_ + 10]))[0] > 0.0
+
+
+@pytest.mark.slow
+def test_rounding_of_the_data_hardly_moves_the_answer() -> None:
+    arm = fa.load("ur10").rigid()
+    Y, z, truth = measured(arm, 3, 0.3)
+    drawn, rng = cad_prior(arm), np.random.default_rng(4)
+    prior = Prior(truth + 0.8 * drawn.std * rng.normal(size=len(truth)), drawn.std)
+    found = consistent(Y, z, 6, prior, [])
+    again = consistent(Y * (1.0 + 1e-15 * rng.normal(size=Y.shape)), z, 6, prior, [])
+    assert np.abs((found.x - again.x) / drawn.std).max() < 1e-8
+
+
+def test_eigenvalues_stay_above_the_least() -> None:
+    R, z, prior, lower = impossible(7, others=0)
+    smallest = []
+    for least in (1e-6, 1e-3, 1e-2):
+        x = consistent(R, z, 1, Prior(prior.mean, np.tile(np.inf, 10)), lower, least=least).x
+        second = 0.5 * prior.mean[[4, 6, 9]].sum()
+        L = math.sqrt(second / prior.mean[0])
+        scale = math.sqrt(prior.mean[0]) * np.array([L, L, L, 1.0])
+        smallest.append(np.linalg.eigvalsh(pseudo_inertia(x) / np.outer(scale, scale))[0])
+    assert smallest == pytest.approx([1e-6, 1e-3, 1e-2], rel=1e-3)
+
+
+def test_the_prior_of_drawings_is_a_share_of_each_body() -> None:
+    arm = random_arm(3, 4)
+    prior = cad_prior(arm, 0.2)
+    assert prior.mean == pytest.approx(inertial_parameters(arm))
+    tens, mean = prior.std.reshape(-1, 10), prior.mean.reshape(-1, 10)
+    assert tens[:, 0] == pytest.approx(0.2 * mean[:, 0])
+    lengths = tens[:, 1] / tens[:, 0]
+    assert tens[:, 9] == pytest.approx(tens[:, 0] * lengths**2)
+    assert (mean[:, 0] * lengths**2 >= 0.4999999 * (mean[:, 4] + mean[:, 6] + mean[:, 9])).all()
+    assert (np.abs(mean[:, 1:4]) <= 1.0000001 * (mean[:, 0] * lengths)[:, None]).all()
+    light = arm.with_link(fa.Link(name=arm.tree[-1].child)).with_link(fa.Link(name=arm.tree[-2].child))
+    unweighed = cad_prior(light).std.reshape(-1, 10)
+    masses = inertial_parameters(light)[::10]
+    assert masses[-1] == 0.0
+    assert unweighed[-1, 0] == pytest.approx(np.median(masses[:-1]))
+    bare = arm.replace(links=tuple(fa.Link(name=link.name) for link in arm.links))
+    assert (cad_prior(bare).std > 0.0).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"R": np.ones((3, 9))}, "1 bodies have 10 parameters"),
+        ({"R": np.full((9, 10), np.nan)}, "R: expected finite numbers"),
+        ({"z": np.ones(4)}, "consistent, z"),
+        ({"prior": Prior(np.ones(10), np.zeros(10))}, "must be above 0"),
+        ({"lower": [np.nan]}, "consistent, lower"),
+        ({"total_mass": -1.0}, "total_mass"),
+        ({"total_mass": 1e-9}, "Check the unit"),
+        ({"least": 0.5}, "least"),
+    ],
+)
+def test_what_cannot_be_solved_is_refused(changes: dict[str, Any], text: str) -> None:
+    R, z, prior, lower = impossible(1, others=0)
+    given: dict[str, Any] = {"R": R, "z": z, "bodies": 1, "prior": prior, "lower": lower} | changes
+    with pytest.raises(InputError, match=text):
+        consistent(**given)
+
+
+def test_progress_is_told() -> None:
+    heard: list[str] = []
+    R, z, prior, lower = impossible(2)
+    consistent(R, z, 1, prior, lower, progress=lambda done, total, what: heard.append(what))
+    assert len(heard) > 5
+    assert "gap" in heard[-1]

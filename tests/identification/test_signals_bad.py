@@ -197,6 +197,18 @@ SAID: dict[str, tuple[Log, str]] = {
         changed(tau=np.round(GOOD["tau"] / 0.8) * 0.8),
         r"'tau1' comes in steps of 0.8 N m, which is noise of 0.231 N m",
     ),
+    "sign": (
+        changed(tau=np.maximum(GOOD["tau"], 0.0)),
+        r"'tau1' never passes 0: 52\.4 % of the moving samples, which are not used. Was its sign lost\?",
+    ),
+    "held": (
+        changed(q=GOOD["q"][np.arange(2000) // 2 * 2]),
+        r"'q1' to 'q3' repeat the row before in 49\.9 % of the rows while the arm moves. Is the log faster",
+    ),
+    "velocities alone": (
+        changed(qd=QD),
+        r"Velocities are logged \('qd1', \.\.\.\), accelerations are not: both are taken from the positions",
+    ),
     "mN m": (
         changed(tau=1e3 * GOOD["tau"]),
         r"'tau1', 'tau2', 'tau3': beyond the largest efforts of the joints; .* Are they in mN m\?",

@@ -58,6 +58,8 @@ def position_doubts(arm: Arm, table: LogTable, motion: MotionRange) -> list[str]
         worst = low if abs(low) > abs(high) else high
         outside, span = max(lower - low, high - upper), upper - lower
         least = math.pi if joint.kind == "revolute" else 0.0
+        if span == 0.0:
+            continue  # limits that nobody gave
         limits = f"the limits of {joint.name}, {lower:.4g} to {upper:.4g}"
         if not motion.is_sure[i] and outside > max(span, least) / 2.0:
             raise InputError(

@@ -102,7 +102,8 @@ def validate(
     mean_left = np.zeros(found.arm.n)
     for rows in source.rows(model, x, before=before):
         assert rows.before is not None
-        left = rows.y - gains * model.times(rows.columns, x)
+        made = rows.effort - rows.y + model.times(rows.columns, x)  # y: what the columns are to explain
+        left = rows.effort - gains * made
         old = rows.effort - rows.before
         terms = (np.ones_like(left), rows.effort, rows.effort**2, left**2, old**2)
         sums += np.array([np.where(rows.usable, term, 0.0).sum(axis=0) for term in terms])

@@ -194,9 +194,9 @@ def _remedy(found: Identification, row: ParameterRow, relative: float) -> str:
 
 
 def _creep(found: Identification, i: int) -> str:
-    name, slow = found.before.joints[i].name, 100.0 * _slow_share(found, i)
+    name, slow = found.before.joints[i].name, f"{100.0 * _slow_share(found, i):.1f} %"
     return (
-        f"{name} moved slower than twice Stribeck's speed for {slow:.1f} % of the time: let it creep both ways "
+        f"{name} moved slower than twice Stribeck's speed for {slow} of the time: let it creep both ways "
         "for longer."
     )
 

@@ -1,4 +1,4 @@
-"""Physically consistent parameters: against Clarabel, log-Cholesky coordinates, differences and closed forms."""
+"""Consistent parameters: against Clarabel, log-Cholesky coordinates, differences, closed forms."""
 
 from __future__ import annotations
 
@@ -273,7 +273,7 @@ def test_the_prior_of_drawings_is_a_share_of_each_body() -> None:
 )
 def test_what_cannot_be_solved_is_refused(changes: dict[str, Any], text: str) -> None:
     R, z, prior, lower = impossible(1, others=0)
-    given = {"R": R, "z": z, "bodies": 1, "prior": prior, "lower": lower} | changes
+    given: dict[str, Any] = {"R": R, "z": z, "bodies": 1, "prior": prior, "lower": lower} | changes
     with pytest.raises(InputError, match=text):
         consistent(**given)
 

@@ -2,7 +2,7 @@
 
 min 1/2 |y - d|^2 with S_b = F_b y + f_b >= 0 (4, 4) for every block b, and F y + f >= 0 for numbers.
 For any multipliers Z >= 0 the optimum is at least 1/2 |y - d|^2 - <S, Z> - 1/2 |y - d - F^T Z|^2, which
-certifies a solution. Scaling by Nesterov and Todd, Mehrotra's predictor and corrector; the last steps
+certifies a solution. Scaling by Nesterov and Todd, predictor and corrector by Mehrotra; the last steps
 centre, so that the answer is a point of the central path and not of the way to it.
 """
 
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forearm.spatial import Floats
 
@@ -20,18 +21,34 @@ SHORT_OF = 0.99  # of the way to the boundary
 END = 1e-11  # of the objective: the gap at which steps centre
 CENTRED = 1e-2  # how far products of eigenvalues may differ from their mean there, relative
 CENTRING = 8
-REFINED = 2  # times a solution of the ill-conditioned equations is improved by what it leaves of them
-SIZE = 4
+RISEN = 1e3  # times the least gap: no better one will come
+SIZE, ENTRIES = 4, 10
+
+_PLACES = [(i, j) for i in range(SIZE) for j in range(i, SIZE)]
+# an orthonormal basis of the symmetric matrices, (16, 10)
+_BASIS = np.array(
+    [
+        [((k, m) == (i, j)) or ((m, k) == (i, j)) for i, j in _PLACES]
+        for k in range(SIZE)
+        for m in range(SIZE)
+    ],
+    dtype=np.float64,
+) * np.array([1.0 if i == j else 0.5**0.5 for i, j in _PLACES])
+
+
+def packed(matrices: Floats) -> Floats:
+    """Symmetric matrices (..., 4, 4) as ten entries each: inner products stay what they are."""
+    return np.asarray(matrices.reshape(*matrices.shape[:-2], SIZE * SIZE) @ _BASIS)
 
 
 @dataclass(frozen=True, eq=False)
 class Cone:
-    """Where affine functions of y are positive: symmetric matrices first, numbers behind them.
+    """Where affine functions of y are positive: symmetric matrices first, `packed`, numbers behind them.
 
     Attributes:
         blocks: how many matrices.
-        rows: F (16 blocks + numbers, p), matrices row by row.
-        start: f (16 blocks + numbers,).
+        rows: F (10 blocks + numbers, p).
+        start: f (10 blocks + numbers,).
     """
 
     blocks: int
@@ -41,12 +58,12 @@ class Cone:
     @property
     def degree(self) -> int:
         """Of the barrier: how many eigenvalues and numbers are to be positive."""
-        return SIZE * self.blocks + len(self.start) - SIZE * SIZE * self.blocks
+        return len(self.start) - (ENTRIES - SIZE) * self.blocks
 
     def parts(self, flat: Floats) -> tuple[Floats, Floats]:
         """Matrices (blocks, 4, 4) and numbers of what is stacked."""
-        cut = SIZE * SIZE * self.blocks
-        return flat[:cut].reshape(self.blocks, SIZE, SIZE), flat[cut:]
+        cut = ENTRIES * self.blocks
+        return (flat[:cut].reshape(self.blocks, ENTRIES) @ _BASIS.T).reshape(-1, SIZE, SIZE), flat[cut:]
 
     def smallest(self, flat: Floats) -> Floats:
         """The least eigenvalue of each matrix, and the numbers."""
@@ -73,89 +90,8 @@ class NearestPoint:
     slope: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class _Scaled:
-    """Both sides in the coordinates in which they are equal and diagonal: `D` = G^-1 S G^-T = G^T Z G."""
-
-    cone: Cone
-    D: Floats  # (blocks, 4)
-    number: Floats  # (numbers,)
-    G: Floats
-    back: Floats  # G^-1
-    root: Floats  # (numbers,): sqrt(s / z)
-    rows: Floats
-
-    @staticmethod
-    def of(cone: Cone, slack: Floats, dual: Floats) -> _Scaled:
-        (S, s), (Z, z) = cone.parts(slack), cone.parts(dual)
-        L, R = np.linalg.cholesky(S), np.linalg.cholesky(Z)
-        U, D, Vt = np.linalg.svd(R.transpose(0, 2, 1) @ L)
-        half = 1.0 / np.sqrt(D)
-        G = (L @ Vt.transpose(0, 2, 1)) * half[:, None, :]
-        back = half[:, :, None] * (U.transpose(0, 2, 1) @ R.transpose(0, 2, 1))
-        if not (s > 0.0).all() or not (z > 0.0).all():
-            raise np.linalg.LinAlgError
-        root = np.sqrt(s / z)
-        made = _Scaled(cone, D, np.sqrt(s * z), G, back, root, np.empty(0))
-        return _Scaled(cone, D, made.number, G, back, root, made.slack(cone.rows))
-
-    def slack(self, flat: Floats) -> Floats:
-        """A change of the slack in these coordinates: G^-1 X G^-T."""
-        return self._turned(flat, self.back, 1.0 / self.root)
-
-    def slack_back(self, flat: Floats) -> Floats:
-        return self._turned(flat, self.G, self.root)
-
-    def dual_back(self, flat: Floats) -> Floats:
-        return self._turned(flat, self.back.transpose(0, 2, 1), 1.0 / self.root)
-
-    def _turned(self, flat: Floats, A: Floats, factor: Floats) -> Floats:
-        """A X A^T of every matrix, each number times its factor; (rows,) or (rows, p)."""
-        blocks, square, width = self.cone.blocks, SIZE * SIZE, flat[0].size
-        both = np.einsum("bij,bkl->bikjl", A, A).reshape(blocks, square, square)
-        matrices = both @ flat[: square * blocks].reshape(blocks, square, width)
-        numbers = factor[:, None] * flat[square * blocks :].reshape(len(factor), width)
-        return np.concatenate([matrices.reshape(square * blocks, width), numbers]).reshape(flat.shape)
-
-    def diagonal(self) -> Floats:
-        """D as `Cone` stacks it."""
-        return np.concatenate([(self.D[:, :, None] * np.eye(SIZE)).ravel(), self.number])
-
-    def complement(self, mu: float, correction: Floats | None) -> Floats:
-        """What both changes add up to, to first order, where products become mu."""
-        wanted = mu - self.D**2
-        M = wanted[:, :, None] * np.eye(SIZE)
-        numbers = mu - self.number**2
-        if correction is not None:
-            matrix, more = self.cone.parts(correction)
-            M, numbers = M - matrix, numbers - more
-        sums = 0.5 * (self.D[:, :, None] + self.D[:, None, :])
-        return np.concatenate([(M / sums).ravel(), numbers / self.number])
-
-    def longest(self, change: Floats) -> float:
-        """How far a scaled change leads to the boundary."""
-        X, x = self.cone.parts(change)
-        half = 1.0 / np.sqrt(self.D)
-        least = np.linalg.eigvalsh(half[:, :, None] * X * half[:, None, :])[:, :1].ravel()
-        worst = float(np.concatenate([least, x / self.number, [-1e-300]]).min())
-        return -1.0 / worst
-
-    def product(self, a: Floats, b: Floats) -> Floats:
-        """(A B + B A) / 2 of every pair of matrices, and products of numbers."""
-        (A, x), (B, y) = self.cone.parts(a), self.cone.parts(b)
-        AB = A @ B
-        return np.concatenate([(0.5 * (AB + AB.transpose(0, 2, 1))).ravel(), x * y])
-
-    def slope(self) -> Floats:
-        """(1 + F~^T F~)^-1 (p, p)."""
-        _, values, Vt = np.linalg.svd(self.rows, full_matrices=True)
-        gains = np.ones(Vt.shape[0])
-        gains[: len(values)] = 1.0 / (1.0 + values**2)
-        return np.asarray((Vt.T * gains) @ Vt)
-
-
 def nearest_point(
-    d: Floats, cone: Cone, y: Floats, scale: float, told: Callable[[int, float], object] | None = None
+    d: Floats, cone: Cone, y: Floats, beside: float = 0.0, told: Callable[[int, float], object] | None = None
 ) -> NearestPoint:
     """The point of the cone nearest to d.
 
@@ -163,77 +99,183 @@ def nearest_point(
         d: (p,).
         cone: what must be positive.
         y: a point with all of it positive (p,).
-        scale: what is added to 1/2 |y - d|^2 to make the objective that the gap is small against.
+        beside: what is added to 1/2 |y - d|^2 to make the objective that the gap is small against.
         told: called with the number of each step and the gap.
     """
     slack = cone.rows @ d + cone.start
     if (cone.smallest(slack) > 0.0).all():
         return NearestPoint(d, 0.0, 0, slack, np.eye(len(d)))
     slack = cone.rows @ y + cone.start
-    mu = max(0.5 * float((y - d) @ (y - d)), scale) / cone.degree
-    dual = mu * _inverse(cone, slack)
-    best, count, centring = None, 0, 0
-    while count < STEPS:
+    dual = max(_half_square(y - d), beside) / cone.degree * _inverse(cone, slack)
+    best: tuple[float, Floats, Floats, _Scaled] | None = None
+    count = centring = 0
+    while count < STEPS and centring < CENTRING:
         try:
             at = _Scaled.of(cone, slack, dual)
         except np.linalg.LinAlgError:
             break
         left = y - d - cone.rows.T @ dual
-        mu = float(slack @ dual) / cone.degree
-        gap = mu * cone.degree + 0.5 * float(left @ left)
-        if best is None or gap <= best[0] or centring:
-            best = gap, y, slack, at
+        mu, end = float(slack @ dual) / cone.degree, END * (_half_square(y - d) + beside) / cone.degree
+        gap = mu * cone.degree + _half_square(left)
         if told is not None:
             told(count, gap)
-        end = END * (0.5 * float((y - d) @ (y - d)) + scale) / cone.degree
+        if best is None or gap <= best[0] or (centring and gap <= 2.0 * max(best[0], end * cone.degree)):
+            best = gap, y, slack, at
+        elif gap > RISEN * best[0] and _half_square(left) > 0.5 * gap:
+            break  # rounding has the last word
         near = mu <= 2.0 * end
-        if (near and _spread(at, mu) <= CENTRED) or centring >= CENTRING:
+        if near and at.spread(mu) <= CENTRED:
             break
         centring += near
-        change, step = _step(at, left, end if near else None, mu)
-        y = y + step * change[0]
-        slack = cone.rows @ y + cone.start
-        dual = dual + step * at.dual_back(change[1])
-        matrices, _ = cone.parts(dual)
-        matrices[...] = 0.5 * (matrices + matrices.transpose(0, 2, 1))
+        try:
+            dy, change = _step(at, left, mu, end, near)
+        except np.linalg.LinAlgError:
+            break
+        y = y + dy
+        slack, dual = cone.rows @ y + cone.start, dual + change
         count += 1
     assert best is not None
     gap, y, slack, at = best
-    return NearestPoint(y, gap, count, slack, at.slope())
+    return NearestPoint(y, gap, count, slack, _Solver(at.rows, gap).slope())
 
 
-def _step(at: _Scaled, left: Floats, target: float | None, mu: float) -> tuple[tuple[Floats, Floats], float]:
-    """Changes of y and of the scaled multipliers, and how much of them: towards products that are `target`,
-    or as much smaller as the predictor says.
-    """
-    rows = at.rows
-    inverse = np.linalg.inv(np.eye(len(left)) + rows.T @ rows)
-
-    def towards(mu: float, correction: Floats | None) -> tuple[Floats, Floats, Floats]:
-        complement = at.complement(mu, correction)
-        right = rows.T @ complement - left
-        dy = inverse @ right
-        for _ in range(REFINED):
-            dy = dy + inverse @ (right - dy - rows.T @ (rows @ dy))
-        slack = rows @ dy
-        return dy, slack, complement - slack
-
-    if target is not None:
-        dy, slack, dual = towards(target, None)
-    else:
-        dy, slack, dual = towards(0.0, None)
-        step = min(1.0, at.longest(slack), at.longest(dual))
-        diagonal = at.diagonal()
-        ahead = float((diagonal + step * slack) @ (diagonal + step * dual)) / at.cone.degree
-        dy, slack, dual = towards(mu * min(1.0, (ahead / mu) ** 3), at.product(slack, dual))
-    return (dy, dual), min(1.0, SHORT_OF * min(at.longest(slack), at.longest(dual)))
-
-
-def _spread(at: _Scaled, mu: float) -> float:
-    """How far products of eigenvalues differ from their mean, relative."""
-    return float(np.abs(np.concatenate([at.D.ravel(), at.number]) ** 2 / mu - 1.0).max())
+def _half_square(v: Floats) -> float:
+    return 0.5 * float(v @ v)
 
 
 def _inverse(cone: Cone, slack: Floats) -> Floats:
     matrices, numbers = cone.parts(slack)
-    return np.concatenate([np.linalg.inv(matrices).ravel(), 1.0 / numbers])
+    return np.concatenate([packed(np.linalg.inv(matrices)).ravel(), 1.0 / numbers])
+
+
+def _step(at: _Scaled, left: Floats, mu: float, end: float, near: bool) -> tuple[Floats, Floats]:
+    """Changes of y and of the multipliers: towards products that are `end`, or, farther away, as much smaller
+    as the predictor says.
+    """
+    solve = _Solver(at.rows, max(1e-2 * end * at.cone.degree, 1e-6 * _half_square(left)))
+    if near:
+        dy, slack, dual = solve(at.complement(end, None), left)
+    else:
+        _, slack, dual = solve(at.complement(0.0, None), left)
+        step, D = min(1.0, at.longest(slack), at.longest(dual)), at.diagonal()
+        ahead = float((D + step * slack) @ (D + step * dual)) / at.cone.degree
+        target = mu * min(1.0, (ahead / mu) ** 3)
+        dy, slack, dual = solve(at.complement(target, at.product(slack, dual)), left)
+    step = min(1.0, SHORT_OF * at.longest(slack), SHORT_OF * at.longest(dual))
+    return step * dy, step * at.dual_back(dual)
+
+
+class _Solver:
+    """dy - F^T dZ = -left with dZ = complement - F dy: by normal equations, and by orthogonal factors
+    where rounding leaves more than `allowed` of the first.
+    """
+
+    def __init__(self, rows: Floats, allowed: float) -> None:
+        self.rows, self.allowed = rows, allowed
+        self.even = 1.0 / np.sqrt(1.0 + np.sum(rows * rows, axis=0))
+        scaled = rows * self.even
+        normal = np.diag(self.even**2) + scaled.T @ scaled
+        self.inverse = np.linalg.inv(normal) * np.outer(self.even, self.even)
+        self.factors: tuple[Floats, Floats, NDArray[np.intp]] | None = None
+
+    def __call__(self, complement: Floats, left: Floats) -> tuple[Floats, Floats, Floats]:
+        """dy, F dy and dZ."""
+        rows = self.rows
+        dy = np.zeros(len(left))
+        for _ in range(2 if self.factors is None else 0):
+            dy = dy - self.inverse @ (dy + left - rows.T @ (complement - rows @ dy))
+        if (
+            self.factors is not None
+            or _half_square(dy + left - rows.T @ (complement - rows @ dy)) > self.allowed
+        ):
+            Q, R, order = self.factors = self.factors or self._factors()
+            dy = self.even * np.linalg.solve(R, Q.T @ np.concatenate([complement, -left])[order])
+        slack = rows @ dy
+        return dy, slack, complement - slack
+
+    def _factors(self) -> tuple[Floats, Floats, NDArray[np.intp]]:
+        """Of F and 1, columns of one size, rows of large weight first."""
+        stack = np.vstack([self.rows, np.eye(len(self.even))]) * self.even
+        order = np.argsort(-np.abs(stack).max(axis=1), kind="stable")
+        Q, R = np.linalg.qr(stack[order])
+        return Q, R, order
+
+    def slope(self) -> Floats:
+        """(1 + F^T F)^-1 (p, p): how the solution follows d."""
+        _, R, _ = self._factors()
+        half = self.even[:, None] * np.linalg.inv(R)
+        return np.asarray(half @ half.T)
+
+
+@dataclass(frozen=True, eq=False)
+class _Scaled:
+    """Slack S and multipliers Z in coordinates in which they are equal and diagonal: D = G^-1 S G^-T = G^T Z G.
+
+    Attributes:
+        D: (blocks, 4).
+        numbers: the same of numbers, sqrt(s z).
+        back: G^-1 (blocks, 4, 4).
+        root: of numbers, sqrt(s / z).
+        rows: F in these coordinates.
+    """
+
+    cone: Cone
+    D: Floats
+    numbers: Floats
+    back: Floats
+    root: Floats
+    rows: Floats
+
+    @staticmethod
+    def of(cone: Cone, slack: Floats, dual: Floats) -> _Scaled:
+        """Of a slack and multipliers; LinAlgError where they are not positive."""
+        (S, s), (Z, z) = cone.parts(slack), cone.parts(dual)
+        if not ((s > 0.0).all() and (z > 0.0).all()):
+            raise np.linalg.LinAlgError("numbers are not positive")
+        L, R = np.linalg.cholesky(S), np.linalg.cholesky(Z).transpose(0, 2, 1)
+        U, D, _ = np.linalg.svd(R @ L)
+        back = (U.transpose(0, 2, 1) @ R) / np.sqrt(D)[:, :, None]
+        root = np.sqrt(s / z)
+        return _Scaled(cone, D, np.sqrt(s * z), back, root, _turned(cone, cone.rows, back, 1.0 / root))
+
+    def dual_back(self, flat: Floats) -> Floats:
+        """A change of the multipliers from these coordinates: G^-T X G^-1."""
+        return _turned(self.cone, flat[:, None], self.back.transpose(0, 2, 1), 1.0 / self.root)[:, 0]
+
+    def diagonal(self) -> Floats:
+        """D, stacked."""
+        return np.concatenate([packed(self.D[:, :, None] * np.eye(SIZE)).ravel(), self.numbers])
+
+    def spread(self, mu: float) -> float:
+        """How far products of eigenvalues differ from their mean, relative."""
+        return float(np.abs(np.concatenate([self.D.ravel(), self.numbers]) ** 2 / mu - 1.0).max())
+
+    def complement(self, mu: float, correction: Floats | None) -> Floats:
+        """What the changes of both sides add up to where products become mu, less the correction."""
+        M, numbers = (mu - self.D**2)[:, :, None] * np.eye(SIZE), mu - self.numbers**2
+        if correction is not None:
+            matrices, more = self.cone.parts(correction)
+            M, numbers = M - matrices, numbers - more
+        means = 0.5 * (self.D[:, :, None] + self.D[:, None, :])
+        return np.concatenate([packed(M / means).ravel(), numbers / self.numbers])
+
+    def longest(self, change: Floats) -> float:
+        """How much of a change leads to the boundary."""
+        X, x = self.cone.parts(change)
+        half = 1.0 / np.sqrt(self.D)
+        least = np.linalg.eigvalsh(half[:, :, None] * X * half[:, None, :])[:, :1].ravel()
+        return -1.0 / float(np.concatenate([least, x / self.numbers, [-1e-300]]).min())
+
+    def product(self, a: Floats, b: Floats) -> Floats:
+        """(A B + B A) / 2 of matrices, and products of numbers."""
+        (A, x), (B, y) = self.cone.parts(a), self.cone.parts(b)
+        AB = A @ B
+        return np.concatenate([packed(0.5 * (AB + AB.transpose(0, 2, 1))).ravel(), x * y])
+
+
+def _turned(cone: Cone, rows: Floats, A: Floats, factor: Floats) -> Floats:
+    """A X A^T of every matrix, each number times its factor, for every column of rows."""
+    cut, width = ENTRIES * cone.blocks, rows.shape[1]
+    both = np.einsum("bij,bkl->bikjl", A, A).reshape(-1, SIZE * SIZE, SIZE * SIZE)
+    matrices = (_BASIS.T @ both @ _BASIS) @ rows[:cut].reshape(-1, ENTRIES, width)
+    return np.concatenate([matrices.reshape(cut, width), factor[:, None] * rows[cut:]])

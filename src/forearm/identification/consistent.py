@@ -1,4 +1,4 @@
-"""Full, physically consistent parameters: those of bodies that can exist, nearest to what data and drawings say.
+"""Physically consistent parameters: of the bodies nearest to data and drawings that can exist.
 
 The ten parameters of a body are those of masses if and only if its pseudo-inertia P = [[S, h], [h^T, m]],
 with S = trace(I) / 2 - I, is positive definite (Wensing, Kim and Slotine 2018). The problem is convex:
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import InputError
-from forearm.identification.cone_program import Cone, NearestPoint, nearest_point
+from forearm.identification.cone_program import Cone, NearestPoint, nearest_point, packed
 from forearm.identification.payload.physical import pseudo_inertia
 from forearm.identification.prior import Prior
 from forearm.progress import Progress
@@ -24,9 +24,10 @@ from forearm.values import as_finite, as_floats, as_shape, check_number, check_w
 __all__ = ["Consistent", "Prior", "consistent"]
 
 KNOWN = 1e-10  # of the largest singular value: smaller ones say nothing
-PULL = 1e-3  # of the smallest that says something: what holds the rest to the mean
+WIDE = 100.0  # of a body's size: the deviation of what nothing tells, so that it stays somewhere
+FELT = 1e-9  # of the largest: a weaker pull would drown in rounding
 UNSEEN = 1e-6  # of a parameter's own size: more of it in a direction that nothing shows
-ROUNDING = 1e-20  # of |z|^2: no objective is known better
+ROUNDING = 1e-18  # of |z|^2: no objective is known better
 LENGTH = 0.1  # m: a body's size where nothing tells it
 ON, NEAR = 1e-2, 1e-9  # of `least`, or of 1: eigenvalues this near to their bound are on it
 
@@ -143,7 +144,8 @@ def _rows(
     P, count = A.shape[1], 10 * check_whole(bodies, "consistent, bodies", 0)
     if count > P:
         raise InputError(
-            f"consistent, R: {bodies} bodies have {count} parameters, expected at least as many columns, got {P}."
+            f"consistent, R: {bodies} bodies have {count} parameters, expected at least as many columns, "
+            f"got {P}."
         )
     b, mean = as_finite(z, (len(A),), "consistent, z"), as_finite(prior.mean, (P,), "consistent, prior.mean")
     std, low = (
@@ -208,8 +210,8 @@ def _problem(rows: _Rows, bodies: int, least: float) -> _Problem:
         share = rows.exact_mass / float(masses.sum())
         if share <= 2.0 * least:
             raise InputError(
-                f"consistent, total_mass: {rows.exact_mass:g} kg is {share:.1e} of what the prior says; bodies "
-                f"must have {least:g} of it each. Check the unit, or give a prior that fits it."
+                f"consistent, total_mass: {rows.exact_mass:g} kg is {share:.1e} of what the prior says, and "
+                f"every body must have {least:g} of it. Check the unit, or give a prior that fits it."
             )
         w_origin = masses * rows.exact_mass / float(masses @ masses)
         N = np.linalg.qr(masses[:, None], mode="complete")[0][:, 1:]
@@ -224,13 +226,11 @@ def _problem(rows: _Rows, bodies: int, least: float) -> _Problem:
     back = N.T @ (rows.mean / units - w_origin)
     d = np.where(weak, values * (V.T @ back), d)
     B = (N @ V) / values  # w = w_origin + B y
-    F = np.zeros((16 * bodies + len(bounded), P))
-    f = np.zeros(len(F))
-    for k in range(bodies):
-        F[16 * k : 16 * k + 16, 10 * k : 10 * k + 10] = _ENTRIES
-        f[16 * k : 16 * k + 16] = -least * np.eye(4).ravel()
-    F[16 * bodies + np.arange(len(bounded)), count + bounded] = 1.0
-    f[16 * bodies :] = -low[bounded]
+    F = np.zeros((count + len(bounded), P))
+    for k in range(0, count, 10):
+        F[k : k + 10, k : k + 10] = _PSEUDO
+    F[count + np.arange(len(bounded)), count + bounded] = 1.0
+    f = np.concatenate([np.tile(-least * packed(np.eye(4)), bodies), -low[bounded]])
     cone = Cone(bodies, F @ B, F @ w_origin + f)
     start = values * (V.T @ (N.T @ (w - w_origin)))
     places = tuple(int(k) for k in count + bounded)
@@ -248,14 +248,14 @@ def _decomposed(A: Floats, b: Floats) -> tuple[Floats, Floats, Floats, float, in
     p = A.shape[1]
     both = np.column_stack([A, b])
     if len(both) > p + 1:
-        both = np.linalg.qr(both, mode="r")
+        both = np.asarray(np.linalg.qr(both, mode="r"))
     both = np.vstack([both, np.zeros((p + 1 - len(both), p + 1))])
     U, values, Vt = np.linalg.svd(both[:, :p])
     inside = U.T @ both[:, p]
     largest = float(values[0]) if p and values[0] > 0.0 else 1.0
     rank = int(np.count_nonzero(values > KNOWN * largest))
     values = values.copy()
-    values[rank:] = PULL * (values[rank - 1] if rank else 1.0)
+    values[rank:] = max(1.0 / WIDE, FELT * largest)
     return values, Vt.T, inside[:p], 0.5 * float(inside[rank:] @ inside[rank:]), rank
 
 
@@ -277,6 +277,6 @@ def _stated(problem: _Problem, found: NearestPoint, bodies: int, least: float) -
     )
 
 
-# a body of mass 1 whose second moments are 1 each, and P (16,) of each of the ten parameters
+# a body of mass 1 whose second moments are 1 each, and P of each of the ten parameters
 _SPHERE = np.array([1.0, 0.0, 0.0, 0.0, 2.0, 0.0, 2.0, 0.0, 0.0, 2.0])
-_ENTRIES = np.array([pseudo_inertia(unit).ravel() for unit in np.eye(10)]).T
+_PSEUDO = packed(np.array([pseudo_inertia(unit) for unit in np.eye(10)])).T

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -51,7 +52,7 @@ def consistent_fit(
     unknowns = solution.unknowns
     model = unknowns.model
     p, names = len(model.base), unknowns.names
-    signs = np.array([_sign(model, name) for name in names[p:]])
+    signs = np.array([bound_sign(model, name) for name in names[p:]])
     R = np.concatenate([solution.R[:, :p] @ model.base.matrix, solution.R[:, p:] * signs], axis=1)
     own = prior if isinstance(prior, Prior) else cad_prior(arm, prior)
     count = len(model.base.standard)
@@ -65,7 +66,7 @@ def consistent_fit(
     for k in hidden:  # where data say nothing, the file does
         free[k - p] = max(share * abs(solution.z[k]), NOTHING)
     guess = solution.z[p:] * signs
-    lower = np.array([_lower(model, name) for name in names[p:]])
+    lower = np.array([lower_bound(model, name) for name in names[p:]])
     whole = Prior(
         np.concatenate([own.mean, np.maximum(guess, np.where(np.isfinite(lower), lower, guess))]),
         np.concatenate([own.std, free]),
@@ -86,17 +87,21 @@ def _figure(model: EffortModel, name: str) -> str:
     return ""
 
 
-def _sign(model: EffortModel, name: str) -> float:
+def bound_sign(model: EffortModel, name: str) -> float:
+    """-1 for figures that are at most 0, which bounds from below turn round."""
     return -1.0 if _figure(model, name) in BRAKES_BACKWARDS else 1.0
 
 
-def _lower(model: EffortModel, name: str) -> float:
+def lower_bound(model: EffortModel, name: str) -> float:
+    """What a figure is at least, after `bound_sign`."""
     figure = _figure(model, name)
     is_bounded = figure in AT_LEAST_ZERO or figure in BRAKES_BACKWARDS or figure.endswith(".mu")
     return 0.0 if is_bounded else -np.inf
 
 
-def arm_of(model: EffortModel, fit: ConsistentFit, x: Floats, std: Floats) -> tuple[Arm, tuple[str, ...]]:
+def arm_of(
+    model: EffortModel, fit: ConsistentFit, x: Floats, std: Floats, motors: Mapping[str, float]
+) -> tuple[Arm, tuple[str, ...]]:
     """The arm with what was found, and what is to be said of it.
 
     Args:
@@ -104,9 +109,9 @@ def arm_of(model: EffortModel, fit: ConsistentFit, x: Floats, std: Floats) -> tu
         fit: the last stage.
         x: all unknowns of the model.
         std: their deviations, infinite where data say nothing.
+        motors: their constants by name, where they were found.
     """
-    drives: dict[str, float] = {}
-    notes: list[str] = []
+    drives = dict(motors)
     for i, joint in enumerate(model.arm.joints):
         figures = model.laws[i].figures
         value = {figure: float(x[model.places[i].start + k]) for k, figure in enumerate(figures)}
@@ -115,8 +120,8 @@ def arm_of(model: EffortModel, fit: ConsistentFit, x: Floats, std: Floats) -> tu
             drives |= {f"{joint.name}.{f}": v for f, v in _friction(value).items()}
         if ROTOR in value and _is_kept(joint.motor is not None, (ROTOR,), value, spread):
             drives[f"{joint.name}.{ROTOR}"] = max(value[ROTOR], 0.0)
-    made, said = arm_with(model.arm, fit.standard, drives)
-    return _with_losses(model, made, x), (*notes, *said)
+    made, notes = arm_with(model.arm, fit.standard, drives)
+    return _with_losses(model, made, x), notes
 
 
 def _is_kept(in_file: bool, figures: tuple[str, ...], value: dict[str, float], std: dict[str, float]) -> bool:

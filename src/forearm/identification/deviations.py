@@ -49,8 +49,8 @@ def deviations_of(arm: Arm, covariance: ArrayLike, names: Sequence[str] = ()) ->
 
 def _spread(J: Floats, C: Floats) -> list[float]:
     """sqrt(diag(J C J^T)), infinite where a row of J meets what is not known."""
-    unknown, endless = np.isinf(np.diag(C)), ~np.isfinite(J).all(axis=1)
-    inner, J = np.where(unknown[:, None] | unknown[None, :], 0.0, C), np.where(endless[:, None], 0.0, J)
+    unknown, endless = np.isinf(np.diag(C)), np.isinf(J).any(axis=1)
+    inner, J = np.where(unknown[:, None] | unknown[None, :], 0.0, C), np.where(np.isinf(J), 0.0, J)
     variances = np.maximum(np.einsum("ij,jk,ik->i", J, inner, J), 0.0)
     lost = endless | (np.abs(J[:, unknown]) > NEGLIGIBLE).any(axis=1)
     return [float(v) for v in np.where(lost, np.inf, np.sqrt(variances))]

@@ -241,17 +241,21 @@ class EffortScale:
         kind: "tau", "current" or "voltage".
         factor: (n,).
         by_speed: (n,), what a voltage loses to the motor's own.
+        of_current: (n,), where a log has currents beside voltages: torque / current; else None.
     """
 
     kind: EffortKind
     factor: Floats
     by_speed: Floats
+    of_current: Floats | None = None
 
     def torque(self, s: Samples) -> Samples:
         """The samples with torques as efforts."""
         if self.kind == "tau":
             return s
         effort = s.effort * self.factor + s.qd * self.by_speed
+        if self.of_current is not None and s.current is not None:
+            effort = s.current * self.of_current
         slope = s.slope * self.factor + s.qdd * self.by_speed
         return replace(s, effort=effort, slope=slope)
 

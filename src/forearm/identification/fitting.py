@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from forearm.errors import InputError
 from forearm.identification.condensed import Triangles, condense, whitened
 from forearm.identification.drive_law import STRIBECK_SPEED
 from forearm.identification.effort_model import EffortModel
 from forearm.identification.least_squares import Solution, Unknowns, solve
+from forearm.identification.motor_fit import MotorFit
 from forearm.identification.noise_model import Autocovariances
 from forearm.identification.questions import Asked, unknowns_of
 from forearm.identification.rows import Extras, Rows, RowSource
@@ -21,9 +23,10 @@ from forearm.spatial import Floats
 FOLDS = 5  # parts of a single log that are left out in turn
 MOST_KEPT = 100_000_000  # bytes of rows: more are made anew in every pass
 PASSES = 12  # of a stage
-SHIFT_MOVES = 0.02  # of its deviation: a shift that moves less has settled
+SHIFT_MOVES = 0.05  # of its deviation: a shift that moves less has settled
 MOST_SHIFT = 50.0  # periods: efforts that come later belong to another motion
-STILL = 1e-3  # of their deviations: unknowns that move less have settled
+STILL = 0.01  # of their deviations: unknowns that move less have settled
+ENOUGH = 2.0  # rows for each unknown, at least
 HUBER = 1.345  # deviations beyond which a row counts less
 ROBUST_ROUNDS = 6
 LARGEST_STEP = 2.0  # a factor: Stribeck's speed moves no farther in one pass
@@ -40,6 +43,7 @@ class Fitting:
         asked: what is asked for.
         weighting: "joint", "ordinary" or "robust".
         fastest: largest speeds of the joints (n,).
+        motors: as logs of voltage and current show them.
         progress: is told of every pass.
     """
 
@@ -48,18 +52,23 @@ class Fitting:
     asked: Asked
     weighting: str
     fastest: Floats
+    motors: MotorFit | None = None
     progress: Progress | None = None
     passes: int = 0
     _kept: dict[int, list[Rows]] = field(default_factory=dict)
+    _kept_at: dict[int, Floats] = field(default_factory=dict)
 
     @property
     def folds(self) -> int:
-        """Parts of each log."""
-        return FOLDS if len(self.sources) == 1 else 1
+        """Parts of each log that are left out in turn: the whole log, if the others tell all that it does."""
+        alone = (
+            len(self.sources) == 1 or self.asked.gains or any(load is not None for load in self.asked.loads)
+        )
+        return FOLDS if alone else 1
 
     def rows(self, log: int, x: Floats) -> Iterable[Rows]:
         """The rows of a log at x, kept where they are few and the same at every x."""
-        if log in self._kept:
+        if log in self._kept and (not self.asked.shifts[log] or np.array_equal(self._kept_at[log], x)):
             return self._kept[log]
         self.passes += 1
         if self.progress is not None:
@@ -71,7 +80,7 @@ class Fitting:
         size = source.log.signals.used // source.averaged * width
         if not self.model.is_linear or size > MOST_KEPT // len(self.sources):
             return made
-        self._kept[log] = list(made)
+        self._kept[log], self._kept_at[log] = list(made), x
         return self._kept[log]
 
     def condensed(
@@ -175,6 +184,7 @@ def _passes(
     for _ in range(PASSES):
         data = fitting.condensed(x, coefficients)
         unknowns = unknowns_of(model, fitting.asked, x, is_full)
+        _check_rows(fitting, data, len(unknowns.names))
         solution = solve(unknowns, data, weighted=weighted)
         found = (
             _bounded(model, x, solution.x[: len(model.names)]) if changes else solution.x[: len(model.names)]
@@ -185,6 +195,20 @@ def _passes(
         if still and not moved:
             return data, solution, True
     return data, solution, False
+
+
+def _check_rows(fitting: Fitting, data: list[list[Triangles]], unknowns: int) -> None:
+    """Refuse data that are too few for what is asked of them."""
+    count = sum(float(part.counts.sum()) for parts in data for part in parts)
+    if count < ENOUGH * unknowns:
+        known = fitting.sources[0].log.signals
+        averaged = fitting.sources[0].averaged
+        raise InputError(
+            f"{known.name}: {int(count)} rows are left for {unknowns} unknowns, expected {ENOUGH:g} times as "
+            f"many. A row averages {averaged} samples of a joint that moves; the filter's window is "
+            f"{known.window:.3g} s of {known.duration:.3g} s. Log longer, give a higher cutoff, or ask for "
+            "less."
+        )
 
 
 def _is_still(solution: Solution, before: Floats, after: Floats) -> bool:
@@ -310,22 +334,34 @@ def first_speeds(fitting: Fitting, x: Floats) -> list[Floats]:
     return made
 
 
-def left_out(fitted: Fitted, weighted: bool) -> Floats:
-    """The rms (L, n) of parts of the data that a fit to the others predicts; NaN if there are no others."""
+def left_out(
+    fitted: Fitted, weighted: bool, possible: Callable[[Solution], Floats], progress: Progress | None
+) -> Floats:
+    """The rms (L, n) of parts of the data that a fit to the others predicts; NaN if there are no others.
+
+    Args:
+        fitted: the last stage.
+        weighted: whether joints are weighed by their noise.
+        possible: from a fit to unknowns z of bodies that can exist.
+        progress: is told of every part.
+    """
     solution = fitted.solution
     unknowns, logs = solution.unknowns, len(fitted.raw)
     size, n = len(unknowns.model.names), len(unknowns.model.laws)
     squares, counts = np.zeros((logs, n)), np.zeros((logs, n))
-    for log, parts in enumerate(fitted.raw):
-        for k, part in enumerate(parts):
-            others = _without(fitted.raw, log, k)
-            x = solution.x.copy()
-            if not any(others):
-                x[:] = np.nan
-            else:
-                x[:size] = solve(unknowns, others, solution.sigma, weighted=weighted).x[:size]
-            squares[log] += [_square(unknowns, log, i, R, x) for i, R in enumerate(part.R)]
-            counts[log] += part.counts
+    parts = [(log, k) for log, some in enumerate(fitted.raw) for k in range(len(some))]
+    for done, (log, k) in enumerate(parts):
+        if progress is not None:
+            progress(done, len(parts), "predicting data that are left out")
+        others, part = _without(fitted.raw, log, k), fitted.raw[log][k]
+        x = solution.x.copy()
+        if not any(others):
+            x[:] = np.nan
+        else:
+            found = solve(unknowns, others, solution.sigma, weighted=weighted)
+            x[:size] = (unknowns.fixed + unknowns.E @ possible(found))[:size]
+        squares[log] += [_square(unknowns, log, i, R, x) for i, R in enumerate(part.R)]
+        counts[log] += part.counts
     return np.asarray(np.sqrt(squares / np.maximum(counts, 1.0)))
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, cast
 
 import numpy as np
 
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError
-from forearm.identification.consistent_stage import consistent_fit
+from forearm.identification.consistent_stage import ConsistentFit, consistent_fit
 from forearm.identification.drive_law import STRIBECK_SPEED
 from forearm.identification.effort_checks import check_efforts
 from forearm.identification.effort_model import EffortModel, FrictionKind, effort_model, effort_scale
 from forearm.identification.fitting import Fitted, Fitting, first_speeds, fit_stage
-from forearm.identification.motor_fit import motor_constants
+from forearm.identification.least_squares import Solution
+from forearm.identification.motor_fit import fit_motors, motor_constants
 from forearm.identification.prior import Prior
 from forearm.identification.questions import Asked, loads_of
 from forearm.identification.residual_tests import COUNT, StructureColumns, residual_tests
@@ -104,8 +106,11 @@ def identify(
         check_efforts(fitting)
     fits = _fits(fitting)
     tests = _tests(fitting, fits[-1])
-    last = consistent_fit(arm, fits[-1].solution, prior, total_mass)
-    return stated(fitting, fits, tests, last, confidence)
+
+    def possible(solution: Solution) -> ConsistentFit:
+        return consistent_fit(arm, solution, prior, total_mass)
+
+    return stated(fitting, fits, tests, possible(fits[-1].solution), possible, confidence)
 
 
 def _side(given: object) -> str:
@@ -136,12 +141,16 @@ def _fitting(
     """The logs as rows: with the motors' constants, where efforts are currents or voltages."""
     sources = []
     fastest = np.zeros(model.arm.n)
+    both = [log for log in logs if log.signals.has_current]
+    motors = fit_motors(model.arm, both) if both else None
     for log in logs:
-        scale = effort_scale(log.signals.effort, *motor_constants(model.arm, log, None))
+        scale = effort_scale(log.signals.effort, *motor_constants(model.arm, log, motors))
+        if motors is not None and log.signals.has_current:
+            scale = replace(scale, of_current=motors.K)
         speeds = log.signals.fastest
         fastest = np.maximum(fastest, speeds)
         sources.append(row_source(log, scale, shift, speeds))
-    return Fitting(model, sources, asked, weighting, fastest, progress)
+    return Fitting(model, sources, asked, weighting, fastest, motors, progress)
 
 
 def _fits(fitting: Fitting) -> list[Fitted]:
@@ -164,4 +173,4 @@ def _tests(fitting: Fitting, fitted: Fitted) -> tuple[ResidualTest, ...]:
     x = fitted.x[: len(fitting.model.names)]
     coefficients = fitted.coefficients if fitted.coefficients.shape[1] else None
     data = fitting.with_extras(x, coefficients, extras, COUNT)
-    return residual_tests(fitting.model.arm, fitting.model, data)
+    return residual_tests(fitted.solution, data)

@@ -17,6 +17,7 @@ DEPENDENT = 1e-7  # of a column's length: what is left of it beside those before
 ROUNDS = 4  # of weights and fits
 MOST_ROUNDS = 40  # where gains multiply the other unknowns
 SETTLED = 1e-10
+QUIETEST = 1e-6  # of the noisiest joint: no joint is weighed more, as one without noise would be
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +203,9 @@ def _solved(
         counts[log] = np.sum([triangles.counts for triangles in parts], axis=0)
     freedom = np.maximum(freedom + counts.sum(axis=0), 1.0)
     found = np.sqrt(squares.sum(axis=0) / freedom)
-    found = np.maximum(found, 1e-300)
+    told = counts.sum(axis=0) > 0.0
+    largest = float(found[told].max(initial=0.0)) or 1.0
+    found = np.where(told, np.maximum(found, QUIETEST * largest), largest)
     if not weighted:
         found = np.full(n, np.sqrt(squares.sum() / freedom.sum()))
     covariance = np.zeros((len(z), len(z)))

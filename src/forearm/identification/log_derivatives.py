@@ -9,7 +9,7 @@ window at each end has none. At even times all windows have the same weights.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -18,6 +18,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Fitting = Callable[[Floats, Floats, int, int], tuple[Floats, Floats, Floats]]
 DEGREE = 4
 FINER = 6  # degree whose curvature tells how far that of DEGREE is bent away
 # samples on each side
@@ -25,6 +26,7 @@ HALVES = (4, 6, 8, 11, 15, 20, 27, 36, 48, 64, 86, 115, 154, 205, 273, 364, 485,
 # times the least error so far: longer windows are not tried, over whole cycles both polynomials are flat
 RISEN = 4.0
 CHUNK = 1_200_000  # samples of windows at a time: their powers take 50 MB
+SUMS = 40  # of powers that windows of one joint have, about, three times over
 LOOKED_AT = 400  # windows that the choice of their length looks at, spread over the log
 ORDERS = (4, 6, 8)  # of the differences that tell noise from motion
 EVEN = 1e-6  # times the period: steps that differ by less are even
@@ -41,11 +43,13 @@ class Smoothed:
     qdd: Floats
 
 
-def smoothed(t: Floats, q: Floats, half: int) -> Smoothed:
+def smoothed(t: Floats, q: Floats, half: int, degree: int = DEGREE) -> Smoothed:
     """Fits over 2 half + 1 samples, at times that need not be even."""
-    count = 1 + CHUNK // (2 * half + 1)
+    is_even = bool(even_steps(t, float(t[-1] - t[0]) / (len(t) - 1)).all())
+    count = 1 + CHUNK // (2 * half + 1) if is_even else half * (1 + CHUNK // (SUMS * half))
+    fitted: Fitting = _derivatives if is_even else _by_sums
     parts = [
-        _derivatives(t[k : k + count + 2 * half], q[k : k + count + 2 * half], half, DEGREE)
+        fitted(t[k : k + count + 2 * half], q[k : k + count + 2 * half], half, degree)
         for k in range(0, len(t) - 2 * half, count)
     ]
     q0, q1, q2 = (np.concatenate([part[k] for part in parts]) for k in range(3))
@@ -72,53 +76,31 @@ def best_half_of(stretches: Sequence[tuple[Floats, Floats]], noise: Floats) -> t
     errors: list[float] = []
     scale: Floats | None = None
     for half in halves:
-        bent, size, gain = _bending(stretches, half, noise)
+        error, size = _curvature_error(stretches, half, noise)
         if scale is None:
             scale = size + 1e-300
-        errors.append(float(np.sum((bent[1] + gain[2] * noise**2) / scale)))
+        errors.append(float(np.sum(error / scale)))
         if errors[-1] > RISEN * min(errors):
             break
     best = int(np.argmin(errors))
     return halves[best], best == len(halves) - 1 and errors[best] > 0.0
 
 
-def derivative_errors(
+def _curvature_error(
     stretches: Sequence[tuple[Floats, Floats]], half: int, noise: Floats
 ) -> tuple[Floats, Floats]:
-    """Standard deviations of qd and of qdd by windows of this half, (n,) each: noise that passes, and how
-    far the window bends them.
-    """
-    bent, _, gain = _bending(stretches, half, noise)
-    return tuple(np.sqrt(bent[k] + gain[k + 1] * noise**2) for k in range(2))  # type: ignore[return-value]
-
-
-def _bending(
-    stretches: Sequence[tuple[Floats, Floats]], half: int, noise: Floats
-) -> tuple[tuple[Floats, Floats], Floats, Floats]:
-    """Mean squares (n,): how far slope and curvature by degree 4 are bent away, the size of the
-    curvature; and variances of value, slope and curvature over that of q (3,).
-    """
-    fitting = [(t, q) for t, q in stretches if len(t) >= 2 * half + 1]
+    """Mean squares (n,): of the error of the curvature by degree 4, and of the curvature."""
+    fitting = [(t, q) for t, q in stretches if len(t) > 2 * half]
     every = 1 + sum(len(t) - 2 * half for t, _ in fitting) // LOOKED_AT
     step = float(np.median(np.concatenate([np.diff(t) for t, _ in fitting])))
     coarse, fine = (
-        [_derivatives(t, q, half, degree, every) for t, q in fitting] for degree in (DEGREE, FINER)
+        np.concatenate([_derivatives(t, q, half, degree, every)[2] for t, q in fitting])
+        for degree in (DEGREE, FINER)
     )
-    weights, finer = taps(half, step), taps(half, step, FINER)
-    apart = np.sum((weights - finer) ** 2, axis=1)
-    bent = []
-    for k in (1, 2):
-        gaps = np.concatenate([a[k] - b[k] for a, b in zip(coarse, fine, strict=True)])
-        bent.append(np.maximum(np.mean(gaps**2, axis=0) - apart[k] * noise**2, 0.0))
-    size = np.mean(np.concatenate([part[2] for part in fine]) ** 2, axis=0)
-    return (bent[0], bent[1]), np.asarray(size), np.asarray(np.sum(weights**2, axis=1))
-
-
-@cache
-def _unit_taps(half: int, degree: int) -> Floats:
-    """Weights (3, 2 half + 1) for times from -1 to 1."""
-    x = np.arange(-half, half + 1) / half
-    return np.asarray(np.linalg.pinv(x[:, None] ** np.arange(degree + 1))[:3])
+    weights, finer = taps(half, step)[2], taps(half, step, FINER)[2]
+    apart = np.sum((weights - finer) ** 2) * noise**2
+    bent = np.maximum(np.mean((coarse - fine) ** 2, axis=0) - apart, 0.0)
+    return bent + np.sum(weights**2) * noise**2, np.mean(fine**2, axis=0)
 
 
 def taps(half: int, step: float, degree: int = DEGREE) -> Floats:
@@ -126,7 +108,14 @@ def taps(half: int, step: float, degree: int = DEGREE) -> Floats:
     polynomial at its middle.
     """
     reach = half * step
-    return _unit_taps(half, degree) * np.array([[1.0], [1.0 / reach], [2.0 / reach**2]])
+    return np.asarray(_unit_taps(half, degree) * np.array([[1.0], [1.0 / reach], [2.0 / reach**2]]))
+
+
+@cache
+def _unit_taps(half: int, degree: int) -> Floats:
+    """The same for times from -1 to 1."""
+    x = np.arange(-half, half + 1) / half
+    return np.asarray(np.linalg.pinv(x[:, None] ** np.arange(degree + 1))[:3])
 
 
 def even_steps(t: Floats, period: float) -> NDArray[np.bool_]:
@@ -155,6 +144,49 @@ def _noise_in(q: Floats, order: int) -> Floats:
     return np.asarray(spread / math.sqrt(math.comb(2 * order, order)))
 
 
+def _by_sums(t: Floats, q: Floats, half: int, degree: int) -> tuple[Floats, Floats, Floats]:
+    """The same as `_derivatives` for all windows, whose cost does not grow with their length.
+
+    As many windows as half of one has samples share an origin and a scale of time; sums of powers over each
+    are differences of sums over the samples before.
+    """
+    count = len(t) - 2 * half
+    groups = -(-count // half)
+    size = 3 * half
+    # the last windows of the last group are those of its last sample: they are cut off again
+    places = np.minimum(np.arange(groups)[:, None] * half + np.arange(size), len(t) - 1)
+    times, values = t[places], q[places]
+    origin = times[:, size // 2, None]
+    reach = float(np.max(times[:, -1] - times[:, 0])) / 3.0
+    x = (times - origin) / reach
+    centre = values[:, size // 2, None]
+    powers = np.ones((groups, size, 2 * degree + 1))
+    for k in range(2 * degree):
+        powers[..., k + 1] = powers[..., k] * x
+    sums = _over_windows(powers, half)
+    moments = _over_windows(powers[..., : degree + 1, None] * (values - centre)[:, :, None, :], half)
+    normal = sums[..., np.add.outer(np.arange(degree + 1), np.arange(degree + 1))]
+    c = np.linalg.solve(normal, moments)  # (groups, half, degree + 1, n)
+    at = x[:, half : 2 * half, None]
+    out = []
+    for order in range(3):
+        for_all = np.array([math.perm(k, order) for k in range(degree + 1)], dtype=np.float64)
+        slopes = c * for_all[:, None]
+        total = slopes[..., degree, :]
+        for k in range(degree - 1, order - 1, -1):
+            total = total * at + slopes[..., k, :]
+        out.append((total / reach**order).reshape(groups * half, -1)[:count])
+    return out[0] + np.repeat(centre[:, 0], half, axis=0)[:count], out[1], out[2]
+
+
+def _over_windows(columns: Floats, half: int) -> Floats:
+    """Sums over 2 half + 1 of 3 half samples, (groups, 3 half, ...): (groups, half, ...)."""
+    total = np.cumsum(columns, axis=1)
+    ends = total[:, 2 * half :]
+    begins = np.concatenate([np.zeros_like(total[:, :1]), total[:, : half - 1]], axis=1)
+    return np.asarray(ends - begins)
+
+
 def _derivatives(
     t: Floats, q: Floats, half: int, degree: int, every: int = 1
 ) -> tuple[Floats, Floats, Floats]:
@@ -168,8 +200,8 @@ def _derivatives(
     if even_steps(t, step).all():
         weights = taps(half, step, degree)
         windows = sliding_window_view(q, width, axis=0)[::every] - centre[:, :, None]
-        c = [windows @ w for w in weights]
-        return centre + c[0], c[1], c[2]
+        q0, q1, q2 = (windows @ w for w in weights)
+        return centre + q0, q1, q2
     times = sliding_window_view(t, width)[::every]
     middle = times[:, half]
     reach = float(np.max(times[:, -1] - times[:, 0])) / 2.0

@@ -14,6 +14,7 @@ from forearm.identification.measured_log import torque_constants
 from forearm.identification.samples import PreparedLog
 from forearm.spatial import Floats
 
+AVERAGED = 20  # samples of a row: noise of currents, which stand among the columns, would make R too small
 SIZE = 3  # columns: current, speed, voltage
 
 
@@ -31,6 +32,15 @@ class MotorFit:
     K: Floats
     K_std: Floats
 
+    def named(self, arm: Arm) -> dict[str, tuple[float, float]]:
+        """Values and deviations by the names of an arm file."""
+        made = {}
+        for i, joint in enumerate(arm.joints):
+            N = joint.motor.gear_ratio if joint.motor is not None else 1.0
+            made[f"{joint.name}.motor.resistance"] = float(self.R[i]), float(self.R_std[i])
+            made[f"{joint.name}.motor.torque_constant"] = float(self.K[i] / N), float(self.K_std[i] / abs(N))
+        return made
+
 
 def fit_motors(arm: Arm, logs: list[PreparedLog]) -> MotorFit:
     """R and N Kt of every motor from logs that have voltages and currents."""
@@ -39,8 +49,9 @@ def fit_motors(arm: Arm, logs: list[PreparedLog]) -> MotorFit:
         for s in log.blocks():
             assert s.current is not None
             for i, condenser in enumerate(condensers):
-                rows = np.stack([s.current[:, i], s.qd[:, i], s.effort[:, i]], axis=1)
-                condenser.add(rows[s.usable[:, i]])
+                rows = np.stack([s.current[:, i], s.qd[:, i], s.effort[:, i]], axis=1)[s.usable[:, i]]
+                whole = len(rows) // AVERAGED
+                condenser.add(rows[: whole * AVERAGED].reshape(whole, AVERAGED, SIZE).mean(axis=1))
     found = []
     for joint, condenser in zip(arm.joints, condensers, strict=True):
         triangle = condenser.triangle()

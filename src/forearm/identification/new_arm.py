@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +24,7 @@ from forearm.identification.payload.regressor import tensor_of
 from forearm.spatial import Floats, MassProperties, inverse_pose, move_body, parallel_axis
 from forearm.values import as_finite, check_choice, check_number
 
+Side = Literal["joint", "motor"]
 KEPT = 0.9  # of what links beside the main one may keep at most: the main link stays a body
 FEW = 0.05  # links that could keep less than this keep nothing
 WAYS = ("positive", "negative")
@@ -32,11 +33,7 @@ MOTOR = ("gear_ratio", "rotor_inertia", "torque_constant", "resistance")
 
 
 def arm_with(
-    arm: Arm,
-    standard: ArrayLike,
-    drives: Mapping[str, float] | None = None,
-    *,
-    side: Literal["joint", "motor"] = "joint",
+    arm: Arm, standard: ArrayLike, drives: Mapping[str, float] | None = None, *, side: Side = "joint"
 ) -> tuple[Arm, tuple[str, ...]]:
     """The arm with other inertial parameters and figures of drives, and sentences on what else had to change.
 
@@ -165,32 +162,34 @@ def _by_joint(arm: Arm, drives: Mapping[str, float]) -> dict[str, dict[str, floa
     return made
 
 
-def _driven(joint: Joint, figures: Mapping[str, float], side: str) -> tuple[Joint, list[str]]:
-    """The joint with these figures of its drive."""
-    motor, friction, notes = joint.motor, joint.friction, []
+def _driven(joint: Joint, figures: Mapping[str, float], side: Side) -> tuple[Joint, list[str]]:
+    """The joint with these figures of its drive, and what is to be said."""
+    motor, friction = joint.motor, joint.friction
+    notes: list[str] = []
     motors = {key.removeprefix("motor."): x for key, x in figures.items() if key.startswith("motor.")}
     rubs = {key.removeprefix("friction."): x for key, x in figures.items() if key.startswith("friction.")}
-    if motors or (rubs and friction is None and side == "motor" and motor is None):
-        motor = dataclasses.replace(motor or Motor(), **motors)
     if rubs:
-        friction, notes = _rubbing(friction or Friction(side=side), rubs, joint.name)  # type: ignore[arg-type]
+        friction, notes = _friction(friction or Friction(side=side), rubs, joint.name)
+    if motors or (friction is not None and friction.side == "motor"):
+        motor = dataclasses.replace(motor or Motor(), **motors)
     return dataclasses.replace(joint, motor=motor, friction=friction), notes
 
 
-def _rubbing(old: Friction, figures: Mapping[str, float], joint: str) -> tuple[Friction, list[str]]:
-    """Friction with these figures; breaking loose never takes less than going on."""
-    values: dict[str, Any] = {"viscous": figures.get("viscous", old.viscous)}
-    coulomb = tuple(figures.get(f"coulomb.{way}", x) for way, x in zip(WAYS, old.coulomb, strict=True))
-    given = [way for way in WAYS if f"static.{way}" in figures]
+def _friction(old: Friction, figures: Mapping[str, float], joint: str) -> tuple[Friction, list[str]]:
+    """Friction with these figures; static friction is never less than Coulomb friction."""
+
+    def pair(kind: str, before: tuple[float, float]) -> tuple[float, float]:
+        forwards, backwards = (figures.get(f"{kind}.{w}", x) for w, x in zip(WAYS, before, strict=True))
+        return forwards, backwards
+
+    coulomb, viscous = pair("coulomb", old.coulomb), figures.get("viscous", old.viscous)
     speed = figures.get("stribeck_speed", old.stribeck_speed)
-    if given and speed is None:
-        raise InputError("friction, static: it goes with a stribeck_speed; give one, in rad/s (m/s).")
-    notes: list[str] = []
-    static = None
-    if speed is not None:
-        before = old.static or coulomb
-        wanted = [figures.get(f"static.{way}", x) for way, x in zip(WAYS, before, strict=True)]
-        static = max(wanted[0], coulomb[0]), min(wanted[1], coulomb[1])
-        if static != tuple(wanted):
-            notes.append(f"{joint}: static friction is raised to Coulomb friction, which was larger.")
-    return Friction(side=old.side, **values, coulomb=coulomb, static=static, stribeck_speed=speed), notes
+    wanted = pair("static", old.static or coulomb)
+    if speed is None:
+        if wanted != coulomb:
+            raise InputError("friction, static: it goes with a stribeck_speed; give one, in rad/s (m/s).")
+        return Friction(side=old.side, viscous=viscous, coulomb=coulomb), []
+    static = max(wanted[0], coulomb[0]), min(wanted[1], coulomb[1])
+    raised = f"{joint}: static friction is raised to Coulomb friction, which was larger."
+    made = Friction(side=old.side, viscous=viscous, coulomb=coulomb, static=static, stribeck_speed=speed)
+    return made, [raised] if static != wanted else []

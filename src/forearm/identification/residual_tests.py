@@ -12,9 +12,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from forearm.arm.arm import Arm
 from forearm.identification.condensed import Triangles
-from forearm.identification.effort_model import EffortModel
+from forearm.identification.least_squares import Solution
 from forearm.identification.result import ResidualTest
 from forearm.identification.samples import Samples
 from forearm.spatial import Floats
@@ -57,36 +56,40 @@ class StructureColumns:
         return np.stack(parts, axis=2)
 
 
-def residual_tests(
-    arm: Arm, model: EffortModel, data: Sequence[Sequence[Triangles]]
-) -> tuple[ResidualTest, ...]:
+def residual_tests(solution: Solution, data: Sequence[Sequence[Triangles]]) -> tuple[ResidualTest, ...]:
     """Every test of every joint, on whitened rows that have the further columns."""
-    made = []
-    alarm = RARE / (len(ADDED) * arm.n)
-    for i, joint in enumerate(arm.joints):
-        R = np.concatenate([triangles.R[i] for parts in data for triangles in parts])
-        count = sum(triangles.counts[i] for parts in data for triangles in parts)
-        first = model.width + 1
-        own, y = R[:, :first], R[:, -1]
-        free = own[:, own.any(axis=0)]
+    model, made = solution.unknowns.model, []
+    alarm = RARE / (len(ADDED) * model.arm.n)
+    for i, joint in enumerate(model.arm.joints):
+        free, more, y, count = _joint_rows(solution, data, i)
         left, rank = _left(free, y)
         for name, which in ADDED.items():
-            more = R[:, first + which.start : first + which.stop]
-            fewer, ranked = _left(np.column_stack([free, more]), y)
+            fewer, ranked = _left(np.column_stack([free, more[:, which]]), y)
             freedom = count - ranked
             drop = max(float(left @ left - fewer @ fewer), 0.0)
             variance = float(fewer @ fewer) / freedom if freedom > 0.0 else math.inf
-            p = (
-                chi_squared_beyond(drop / variance, ranked - rank)
-                if variance > 0.0 and ranked > rank
-                else 1.0
-            )
+            p = chi_squared_beyond(drop / variance, ranked - rank) if variance > 0.0 else 1.0
             share = drop / float(left @ left) if left.any() else 0.0
-            said = (
-                SENTENCES[name].format(joint=joint.name, share=share) if p < alarm and share > WORTH else ""
-            )
+            found = p < alarm and share > WORTH
+            said = SENTENCES[name].format(joint=joint.name, share=share) if found else ""
             made.append(ResidualTest(joint.name, name, p, share, said))
     return tuple(made)
+
+
+def _joint_rows(
+    solution: Solution, data: Sequence[Sequence[Triangles]], joint: int
+) -> tuple[Floats, Floats, Floats, float]:
+    """Condensed rows of a joint in all logs: over the unknowns, further columns, what they explain; how many."""
+    unknowns, parts, count = solution.unknowns, [], 0.0
+    first = unknowns.model.width + 1
+    for log, triangles in enumerate(data):
+        for one in triangles:
+            R = one.R[joint]
+            G, y = unknowns.rows(log, joint, R, solution.x)
+            parts.append((G @ unknowns.E, R[:, first : first + COUNT], y - G @ unknowns.fixed))
+            count += float(one.counts[joint])
+    free, more, y = (np.concatenate(some) for some in zip(*parts, strict=True))
+    return free[:, free.any(axis=0)], more, y, count
 
 
 def _left(A: Floats, y: Floats) -> tuple[Floats, int]:

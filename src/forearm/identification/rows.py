@@ -21,6 +21,8 @@ AVERAGED = 8.0  # rows in a window of the filter of positions: averages within i
 MOST_AVERAGED = 50  # samples in a row
 Extras: TypeAlias = Callable[[Samples, Floats], Floats]
 MOVING = 3.0  # standard deviations of qd: a joint that is slower may as well stand, or go the other way
+# samples: nearer to where a joint reverses, a jump of its effort cannot be told from an early or a late one
+NEAR_REVERSAL = 2.0
 SLOWEST = 1e-4  # of a joint's largest speed, where nothing is known of the error of its speed
 
 
@@ -30,7 +32,8 @@ class Rows:
 
     Attributes:
         t: times (T,), s.
-        columns: (T, n, width + 1 + e): those of the model, d effort / dt, and further ones that tests
+        columns: (T, n, width + 1 + e): those of the model, what a shift in
+            time changes, and further ones that tests
             of what is left hold it against.
         y: what they are to explain (T, n).
         effort: the measured efforts, as torques (T, n).
@@ -84,20 +87,33 @@ class RowSource:
             s = self.scale.torque(s)
             columns, efforts = model.columns(s, x)
             y = s.effort - model.known(s)
+            linear = model.times(columns, x)
             if efforts is not None:
-                y = y - efforts + model.times(columns, x)
-            parts = [columns, s.slope[:, :, None]]
+                y = y - efforts + linear
+            parts = [columns, self._slopes(s, linear if efforts is None else efforts)[:, :, None]]
             if extras is not None:
                 p = len(model.base)
                 rigid = columns[:, :, :p] @ x[:p]
                 parts.append(extras(s, rigid))
-            usable = s.usable & (np.abs(s.qd) > dead)
+            crossing = np.where(dead > 0.0, NEAR_REVERSAL * self.log.signals.period * np.abs(s.qdd), -1.0)
+            usable = s.usable & (np.abs(s.qd) > np.maximum(dead, crossing))
             t, columns, y, effort, speed = (
                 _means(a, self.averaged) for a in (s.t, np.concatenate(parts, axis=2), y, s.effort, s.qd)
             )
             given = None if before is None else _means(before.efforts(s), self.averaged)
             whole = np.asarray(usable.reshape(len(t), self.averaged, -1).all(axis=1))
             yield Rows(t, columns, y, effort, speed, whole, s.starts, given)
+
+    def _slopes(self, s: Samples, efforts: Floats) -> Floats:
+        """What a shift of the measured efforts changes of torques (T, n), by the efforts of the model: measured
+        ones are too noisy, and smoothed they would spread jumps to samples that have none.
+        """
+        if len(s.t) < 2 or not self.log.signals.window:
+            return np.zeros_like(efforts)
+        slopes = np.gradient(efforts, s.t, axis=0)
+        if self.scale.of_current is None:
+            slopes = slopes - self.scale.by_speed * s.qdd
+        return np.asarray(slopes)
 
 
 def row_source(log: PreparedLog, scale: EffortScale, shift: float, fastest: Floats) -> RowSource:

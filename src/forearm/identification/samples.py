@@ -59,6 +59,7 @@ class LogSignals:
         effort_noise: standard deviation of efforts from sample to sample (n,).
         fastest: largest speeds of the joints (n,).
         q_low, q_high: where they were (n,).
+        has_current: whether currents were measured beside voltages.
         effort_columns, q_columns: names of the columns, joint by joint.
         findings: sentences on what is wrong with the log, or was left out of it; each names its column.
     """
@@ -79,6 +80,7 @@ class LogSignals:
     fastest: Floats
     q_low: Floats
     q_high: Floats
+    has_current: bool
     effort_columns: tuple[str, ...]
     q_columns: tuple[str, ...]
     findings: tuple[str, ...]

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.identification.consistent_stage import ConsistentFit, arm_of
+from forearm.identification.consistent_stage import ConsistentFit, arm_of, bound_sign, lower_bound
 from forearm.identification.deviations import deviations_of
 from forearm.identification.effort_model import EffortModel, effort_model
 from forearm.identification.fitting import Fitted, Fitting, left_out, residuals
 from forearm.identification.hidden import unidentifiable
 from forearm.identification.least_squares import Solution
+from forearm.identification.motor_fit import MotorFit
 from forearm.identification.parameter_set import ParameterSet
 from forearm.identification.result import Identification, ResidualTest, Stage, UsedLog
 from forearm.spatial import Floats
 from forearm.tables import number
 
 MOST_SHOWN = 20_000  # rows that are kept to be looked at
+CLEARLY = 3.0  # deviations
 NAMES = ("linear", "friction")
 
 
@@ -28,25 +30,30 @@ def stated(
     fits: Sequence[Fitted],
     tests: tuple[ResidualTest, ...],
     last: ConsistentFit,
+    possible: Callable[[Solution], ConsistentFit],
     confidence: float,
 ) -> Identification:
-    """The result: parameters, the arm, what is left, what cannot be told."""
+    """The result: parameters, the arm, what is left, what cannot be told; `possible` is the last stage."""
     model, solution = fitting.model, fits[-1].solution
     final = replace(solution, z=last.z)
     course = _course(fitting, final)
-    ahead = left_out(fits[-1], fitting.weighting != "ordinary")
+    weighted = fitting.weighting != "ordinary"
+    ahead = left_out(fits[-1], weighted, lambda found: possible(found).z, fitting.progress)
     stages = [_stage(name, fit) for name, fit in zip(NAMES, fits, strict=False)]
     stages.append(_last_stage(model, final, last, course.rms))
-    arm, notes = _arm(model, final, last, solution)
+    arm, notes = _arm(model, final, last, solution, fitting.motors)
     logs = tuple(_used(fitting, k, solution, course, ahead) for k in range(len(fitting.sources)))
     parameters, std = stages[-2].parameters, stages[-2].std
-    chosen = [k for k, name in enumerate(solution.unknowns.names) if name in parameters]
+    chosen = [solution.unknowns.names.index(name) for name in parameters]
+    covariance = solution.covariance[np.ix_(chosen, chosen)]
+    if fitting.motors is not None:
+        parameters, std, covariance = _with_motors(model.arm, fitting.motors, parameters, std, covariance)
     return Identification(
         arm=arm,
         before=model.arm,
         parameters=parameters,
         std=std,
-        covariance=solution.covariance[np.ix_(chosen, chosen)],
+        covariance=covariance,
         labels=_labels(model, solution, parameters.names),
         confidence=confidence,
         unidentifiable=unidentifiable(model, solution, parameters, std),
@@ -61,7 +68,7 @@ def stated(
         logs=logs,
         stages=tuple(stages),
         tests=tests,
-        findings=(*_findings(fits), *notes),
+        findings=(*_findings(fits), *_impossible(model, parameters, std), *notes),
     )
 
 
@@ -85,6 +92,21 @@ def _findings(fits: Sequence[Fitted]) -> list[str]:
         "The fit did not settle: values move from pass to pass. The data do not tell all that is asked for; "
         "ask for less friction, or give the shift."
     ]
+
+
+def _impossible(model: EffortModel, parameters: ParameterSet, std: ParameterSet) -> list[str]:
+    """Figures of drives that came out clearly beyond what they can be."""
+    made = []
+    for name in parameters:
+        least = lower_bound(model, name)
+        away = parameters[name] * bound_sign(model, name) - least
+        if away < -CLEARLY * std[name]:
+            made.append(
+                f"{name} came out at {parameters[name]:.4g} +- {std[name]:.2g}, which no drive has: something else "
+                "acts on that joint (a wrong sign, an offset, a spring, elasticity), or it moved too little. The "
+                "arm has the nearest value that is possible."
+            )
+    return made
 
 
 def _chosen(solution: Solution) -> list[int]:
@@ -129,8 +151,21 @@ def _last_stage(model: EffortModel, final: Solution, last: ConsistentFit, rms: F
     )
 
 
+def _with_motors(
+    arm: Arm, motors: MotorFit, parameters: ParameterSet, std: ParameterSet, covariance: Floats
+) -> tuple[ParameterSet, ParameterSet, Floats]:
+    """The same with resistances and torque constants behind them."""
+    found = motors.named(arm)
+    names = (*parameters.names, *found)
+    values = np.append(parameters, [value for value, _ in found.values()])
+    spread = np.append(std, [deviation for _, deviation in found.values()])
+    whole = np.diag(spread**2)
+    whole[: len(covariance), : len(covariance)] = covariance
+    return ParameterSet(names, values), ParameterSet(names, spread), whole
+
+
 def _arm(
-    model: EffortModel, final: Solution, last: ConsistentFit, solution: Solution
+    model: EffortModel, final: Solution, last: ConsistentFit, solution: Solution, motors: MotorFit | None
 ) -> tuple[Arm, tuple[str, ...]]:
     """The arm with its new values and their deviations."""
     E = solution.unknowns.E[: len(model.names)]
@@ -138,8 +173,11 @@ def _arm(
     C = np.where(np.outer(finite, finite), solution.covariance, 0.0)
     spread = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", E, C, E), 0.0))
     spread[(E[:, ~finite] != 0.0).any(axis=1)] = np.inf
-    arm, notes = arm_of(model, last, final.x[: len(model.names)], spread)
+    constants = {} if motors is None else motors.named(model.arm)
+    values = {name: value for name, (value, _) in constants.items()}
+    arm, notes = arm_of(model, last, final.x[: len(model.names)], spread, values)
     deviations = deviations_of(arm, last.covariance, last.names)
+    deviations |= {name: deviation for name, (_, deviation) in constants.items()}
     kept = {name: v for name, v in deviations.items() if np.isfinite(v) and name in arm.named_values}
     return arm.replace(deviations=kept), notes
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from forearm.identification.cone_program import Cone, nearest_point, packed
 from forearm.identification.payload.regressor import entries_of, tensor_of
 from forearm.spatial import parallel_axis
 
 Floats = NDArray[np.float64]
-STEPS = 4000
-CLOSE = 1e-12  # of the largest entry: two steps that differ by less are the end
+KNOWN = 1e-14  # of the largest eigenvalue of the information: smaller ones say nothing
+PULL = 1e-6  # of the smallest that says something: what holds the rest to where they are
 POSITIVE = 1e-12  # of the trace: eigenvalues above minus this are none that rounding did not make
 
 
@@ -38,27 +39,35 @@ def nearest_physical(theta: Floats, information: Floats, A: Floats, b: Floats, l
     """P of the body whose parameters pi = A theta + b are the most likely:
     least (x - theta)^T H (x - theta) with P >= 0.
 
-    Steps alternate between the quadratic and the cone (the method of multipliers);
-    what is given back lies in the cone.
+    A is that of an inertia that is unknown, and of a mass and first moments that are known or not.
     """
     scale = 1.0 / np.outer(lengths, lengths)
-    K = np.array([(pseudo_inertia(column) * scale).ravel() for column in A.T]).T
-    k = (pseudo_inertia(b) * scale).ravel()
+    K = packed(np.array([pseudo_inertia(column) * scale for column in A.T])).T
     units = 1.0 / np.linalg.norm(K, axis=0)  # each unknown moves P by 1
-    K, H, wanted = K * units, information * np.outer(units, units), theta / units
-    eigenvalues = np.linalg.eigvalsh(H)
-    known = eigenvalues[eigenvalues > 1e-14 * eigenvalues[-1]]
-    H = H / np.sqrt(known[0] * known[-1])
-    solver, right = np.linalg.inv(H + K.T @ K), H @ wanted
-    z, u = _clipped(K @ wanted + k), np.zeros(16)
-    for _ in range(STEPS):
-        x = solver @ (right + K.T @ (z - u - k))
-        at = K @ x + k
-        before, z = z, _clipped(at + u)
-        u += at - z
-        if max(np.abs(z - before).max(), np.abs(at - z).max()) <= CLOSE * max(np.abs(z).max(), 1e-300):
-            break
-    return np.asarray(z.reshape(4, 4) / scale)
+    values, V = np.linalg.eigh(information * np.outer(units, units))
+    known = values > KNOWN * values[-1]
+    weak = PULL * (values[known][0] if known.any() else 1.0)
+    roots = np.sqrt(np.where(known, values, weak))
+    # coordinates y in which the most likely is the nearest
+    cone = Cone(1, ((K * units) @ V) / roots, packed(pseudo_inertia(b) * scale))
+    d, start = (roots * (V.T @ (x / units)) for x in (theta, _inside(theta, A, b, lengths)))
+    P, _ = cone.parts(nearest_point(d, cone, start).slack)
+    return np.asarray(P[0] / scale)
+
+
+def _inside(theta: Floats, A: Floats, b: Floats, lengths: Floats) -> Floats:
+    """Unknowns of a body: with mass, and with an inertia that is large enough for its first moments."""
+    scale = 1.0 / np.outer(lengths, lengths)
+    made, size = theta.copy(), float(np.abs(pseudo_inertia(A @ theta + b) * scale).max())
+    if A[0].any():
+        k, mass = int(np.argmax(np.abs(A[0]))), float((A @ theta + b)[0])
+        made[k] += (max(mass, size * lengths[3] ** 2) - mass) / A[0, k]
+    P = pseudo_inertia(A @ made + b) * scale
+    short = size - float(np.linalg.eigvalsh(P[:3, :3] - np.outer(P[:3, 3], P[:3, 3]) / P[3, 3])[0])
+    if short > 0.0:
+        ball = parameters_of_body(0.0, np.zeros(3), 2.0 * short * float(np.max(lengths[:3])) ** 2 * np.eye(3))
+        made += np.linalg.lstsq(A, ball, rcond=None)[0]
+    return made
 
 
 def body_of(P: Floats) -> tuple[float, Floats, Floats]:
@@ -76,8 +85,3 @@ def body_of(P: Floats) -> tuple[float, Floats, Floats]:
 def parameters_of_body(mass: float, com: Floats, inertia: Floats) -> Floats:
     """The ten parameters of a body about the origin."""
     return np.array([mass, *(mass * com), *entries_of(inertia + parallel_axis(mass, com))])
-
-
-def _clipped(flat: Floats) -> Floats:
-    values, vectors = np.linalg.eigh(flat.reshape(4, 4))
-    return np.asarray(((vectors * np.maximum(values, 0.0)) @ vectors.T).ravel())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ TURN = 2.0 * math.pi
 
 
 @dataclass(frozen=True, eq=False)
-class Stretch:
+class PieceRows:
     """Consecutive rows of one piece (B, m); `starts`: a new piece begins with them."""
 
     rows: Floats
@@ -61,7 +62,7 @@ class Cleaner:
         self._out = 0  # of these rows went out
         self._turns = np.zeros(table.n)
 
-    def stretches(self, rows: Floats, numbers: Numbers) -> list[Stretch]:
+    def stretches(self, rows: Floats, numbers: Numbers) -> list[PieceRows]:
         """The next rows of the log, by their numbers in it: what is sure to be used."""
         rows, numbers = self._complete(rows, numbers)
         if not len(rows):
@@ -74,7 +75,7 @@ class Cleaner:
         self._append(*self._in_order(rows, numbers))
         return self._decided(len(self._rows) - 2)
 
-    def rest(self) -> list[Stretch]:
+    def rest(self) -> list[PieceRows]:
         """What waits for rows that will not come."""
         return self._decided(len(self._rows)) if self._period is not None else []
 
@@ -84,8 +85,9 @@ class Cleaner:
         if not missing.any():
             return rows, numbers
         self._tally.missing += missing.sum(axis=0)
-        whole = ~missing[:, self._needed].any(axis=1)
-        self._tally.dropped += int(len(whole) - whole.sum())
+        lacks = np.asarray(missing[:, self._needed].any(axis=1))
+        self._tally.dropped += int(lacks.sum())
+        whole = ~lacks
         return rows[whole], numbers[whole]
 
     def _in_order(self, rows: Floats, numbers: Numbers) -> tuple[Floats, Numbers, Flags]:
@@ -149,7 +151,7 @@ class Cleaner:
         rows[:, self._q] = q + turned
         return rows
 
-    def _decided(self, end: int) -> list[Stretch]:
+    def _decided(self, end: int) -> list[PieceRows]:
         """Rows up to this one go out, but for those whose positions are out of line."""
         first = self._out
         if end <= first:
@@ -158,7 +160,7 @@ class Cleaner:
         part = slice(first, end)
         self._note_jumps(outliers[part], steps[part], first)
         parts = self._parts | steps.any(axis=1)
-        keep = ~outliers[part].any(axis=1)
+        keep = np.asarray(~outliers[part].any(axis=1))
         out = self._split_kept(self._rows[part], parts[part], keep)
         held = max(0, end - 2)
         self._rows, self._numbers, self._parts = (self._rows[held:], self._numbers[held:], self._parts[held:])
@@ -193,7 +195,7 @@ class Cleaner:
                 size = row[1 + j] - self._rows[first + k - 1, 1 + j] if first + k else 0.0
                 self._tally.note_jump(kind, int(j), int(self._numbers[first + k]), float(row[0]), float(size))
 
-    def _split_kept(self, rows: Floats, parts: Flags, keep: Flags) -> list[Stretch]:
+    def _split_kept(self, rows: Floats, parts: Flags, keep: Flags) -> list[PieceRows]:
         if not keep.all():
             # a piece that begins with a row left out begins with the next
             for k in np.flatnonzero(parts & ~keep):
@@ -201,6 +203,6 @@ class Cleaner:
             rows, parts = rows[keep], parts[keep]
         return self._split(rows, parts)
 
-    def _split(self, rows: Floats, parts: Flags) -> list[Stretch]:
+    def _split(self, rows: Floats, parts: Flags) -> list[PieceRows]:
         ends = [0, *(k for k in np.flatnonzero(parts).tolist() if k > 0), len(rows)]
-        return [Stretch(rows[a:b], bool(parts[a])) for a, b in zip(ends[:-1], ends[1:], strict=True) if b > a]
+        return [PieceRows(rows[a:b], bool(parts[a])) for a, b in pairwise(ends) if b > a]

@@ -43,8 +43,8 @@ def half_for(cutoff: float, period: float, longest: int, name: str) -> int:
     low, high = SHORTEST, max(SHORTEST + 1, (longest - 1) // 2)
     if cutoff_of(high, period) > cutoff:
         raise InputError(
-            f"{name}, cutoff: {cutoff:g} Hz; the longest piece of {longest} rows, {period:.4g} s apart, allows "
-            f"{cutoff_of(high, period):.4g} Hz at least. Give a higher one, or leave it out."
+            f"{name}, cutoff: {cutoff:g} Hz; the longest piece of {longest} rows, {period:.4g} s apart, "
+            f"allows {cutoff_of(high, period):.4g} Hz at least. Give a higher one, or leave it out."
         )
     while high - low > 1:
         middle = (low + high) // 2

@@ -19,7 +19,9 @@ UNITS = {"tau": "N m", "current": "A", "voltage": "V"}
 OFTEN = 20  # samples at the extreme value, at least, and
 SHARE = 1e-3  # of all, and
 PILED = 8.0  # times as many as at the value next to it: clipped
-FEW_VALUES = 0.02  # of the samples: values that come again and again are steps
+FEW_VALUES = 0.25  # of the samples: values that come again and again are steps
+COARSE = 1.5  # times the noise: a step that matters
+MILLI = 30.0  # times the largest effort: milli
 LARGE = 3.0  # times the largest effort of a joint: no effort of it
 
 
@@ -36,8 +38,8 @@ class EffortState:
     findings: list[str]
 
 
-def effort_state(arm: Arm, table: LogTable, scan: Scan) -> EffortState:
-    """Look at the efforts of a log that was read through."""
+def effort_state(arm: Arm, table: LogTable, scan: Scan, is_timed: bool) -> EffortState:
+    """Look at the efforts of a log that was read through; without times nothing is said of noise."""
     names, where = table.names[table.effort], table.at(table.effort)
     low, high = scan.low[where], scan.high[where]
     is_dead = (high <= low).astype(np.float64)
@@ -55,12 +57,14 @@ def effort_state(arm: Arm, table: LogTable, scan: Scan) -> EffortState:
     negative, below = _clipped(scan.lowest)
     findings += _clipping_sentences(arm, table, (highest, above), (-negative, below))
     efforts = [rows[:, where] for rows in scan.stretches]
-    steps = _steps(efforts)
-    noise = np.maximum(_noise(efforts), steps / np.sqrt(12.0))
+    steps = _steps(efforts, table.n)
+    rounding = steps / np.sqrt(12.0)
+    noise = np.maximum(_noise(efforts), rounding) if is_timed else np.full(table.n, np.nan)
+    is_coarse = (steps > 0.0) & ~(steps < COARSE * noise)
     findings += [
-        f"{names[i]!r} comes in steps of {steps[i]:.4g} {_unit(table, i)}: its noise is {noise[i]:.3g} at least."
-        for i in np.flatnonzero(steps)
-        if not is_dead[i]
+        f"{names[i]!r} comes in steps of {steps[i]:.4g} {_unit(table, i)}, which is noise of "
+        f"{rounding[i]:.3g} {_unit(table, i)}."
+        for i in np.flatnonzero(is_coarse & (is_dead == 0.0)).tolist()
     ]
     findings += _size_questions(arm, table, low, high)
     return EffortState(-negative, highest, is_dead, noise, findings)
@@ -98,11 +102,11 @@ def _noise(efforts: Sequence[Floats]) -> Floats:
     return np.asarray(np.sqrt(np.mean(np.square(found), axis=0)))
 
 
-def _steps(efforts: Sequence[Floats]) -> Floats:
+def _steps(efforts: Sequence[Floats], n: int) -> Floats:
     """The step in which the values of each column come, 0 where they do not (n,)."""
-    columns = np.concatenate(list(efforts))
-    steps = np.zeros(columns.shape[1])
-    for i, column in enumerate(columns.T):
+    steps = np.zeros(n)
+    for i in range(n if efforts else 0):
+        column = np.concatenate([rows[:, i] for rows in efforts])
         column = column[np.isfinite(column)]
         values = np.unique(column)
         if 2 < len(values) < FEW_VALUES * len(column):
@@ -124,25 +128,31 @@ def _size_questions(arm: Arm, table: LogTable, low: Floats, high: Floats) -> lis
         return []
     ratios = {i: largest[i] / (limits[i] or 1.0) for i in known}
     large = [i for i in known if ratios[i] > LARGE]
-    milli = {"tau": "mN m or N mm", "current": "mA", "voltage": "mV"}[table.effort]
-    said = [
-        f"{names[i]!r} reaches {largest[i]:.4g} {_unit(table, i)}, {ratios[i]:.3g} times the largest of the "
-        f"joint, {limits[i]:.4g}. {f'Is it in {milli}? ' if ratios[i] > 30.0 else ''}Check its unit."
-        for i in large
-    ]
+    milli, kilo = {"tau": ("mN m", "kN m"), "current": ("mA", "kA"), "voltage": ("mV", "kV")}[table.effort]
+    said = []
+    if large:
+        worst = max(large, key=lambda i: ratios[i])
+        said.append(
+            f"{_listed_names(names, large)}: beyond the largest efforts of the joints; {names[worst]!r} "
+            f"reaches {largest[worst]:.4g} {_unit(table, worst)}, {ratios[worst]:.3g} times as much. "
+            f"{f'Are they in {milli}? ' if ratios[worst] > MILLI else ''}Check the unit."
+        )
     geared = [i for i in known if _ratio(arm, i) > 5.0]
     if table.effort == "tau" and geared and all(ratios[i] * _ratio(arm, i) < 1.5 for i in geared):
-        shown = listed([repr(names[i]) for i in geared])
         said.append(
-            f"{shown} stay{'s' if len(geared) == 1 else ''} below max_effort divided by the gear ratio. Are "
-            "these torques of the motors? tau is motor torque times gear ratio: multiply them."
+            f"{_listed_names(names, geared)}: below max_effort divided by the gear ratio. Are these torques "
+            "of the motors? tau is motor torque times gear ratio: multiply them."
         )
     elif all(ratio < 2e-3 for ratio in ratios.values()):
-        shown = listed([repr(names[i]) for i in known])
         said.append(
-            f"{shown} stay below 0.2 % of the largest efforts. Are they in kN m or kA? Check the unit."
+            f"{_listed_names(names, known)}: below 0.2 % of the largest efforts of the joints. Are they in "
+            f"{kilo}? Check the unit."
         )
     return said
+
+
+def _listed_names(names: Sequence[str], which: Sequence[int]) -> str:
+    return listed([repr(names[i]) for i in which])
 
 
 def _limit(arm: Arm, effort: str, i: int) -> float | None:

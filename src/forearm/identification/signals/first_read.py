@@ -9,8 +9,9 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
+from forearm.identification.signals.cutoff import SHORTEST
 from forearm.identification.signals.effort_doubts import EffortState, effort_state
-from forearm.identification.signals.motion_doubts import position_doubts, velocity_doubts
+from forearm.identification.signals.motion_doubts import MotionRange, position_doubts, velocity_doubts
 from forearm.identification.signals.reader import LogReader
 from forearm.identification.signals.scan import Scan
 from forearm.identification.signals.table import LogTable
@@ -18,6 +19,8 @@ from forearm.identification.signals.tally import Tally
 from forearm.spatial import Floats
 from forearm.trajectories.recorded import ask_about_times
 
+LEAST = 2 * SHORTEST + 1  # samples of the shortest window
+ASKED = 50_000  # rows whose times are looked at
 TYPICAL = 99.0  # per cent of the speeds are below the one that is looked at
 
 
@@ -41,24 +44,31 @@ def first_read(arm: Arm, reader: LogReader, units: Mapping[str, float], is_logge
         scan.add(stretch)
         if not is_asked and tally.rows >= seen:
             is_asked = True  # a long log need not be read to its end to be refused
-            _motion_findings(arm, table, scan, reader.period, units, is_logged)
+            _motion_findings(arm, reader, scan, tally, units, is_logged)
     scan.finish()
     if not scan.rows:
         raise InputError(
             f"{table.name}: no row has a number in every column of the motion. "
             f"{' '.join(tally.findings(table, None))}"
         )
+    if reader.period is not None and max(scan.pieces) < LEAST:
+        raise InputError(
+            f"{table.name}: the longest of {sum(scan.pieces.values())} pieces between gaps has "
+            f"{max(scan.pieces)} rows; a motion needs {LEAST} at least. "
+            f"{' '.join(tally.findings(table, reader.period))}"
+        )
     findings = [*reader.findings, *tally.findings(table, reader.period)]
-    findings += _motion_findings(arm, table, scan, reader.period, units, is_logged)
+    findings += _motion_findings(arm, reader, scan, tally, units, is_logged)
     findings += _still(table, scan)
-    efforts = effort_state(arm, table, scan)
+    efforts = effort_state(arm, table, scan, reader.period is not None)
     return FirstRead(tally.rows, scan, efforts, findings + efforts.findings)
 
 
 def _check_times(table: LogTable, reader: LogReader, units: Mapping[str, float]) -> None:
     """Refuse times that look like milliseconds, unless that was said by units or by the column's name."""
-    rows = reader.head[np.isfinite(reader.head).all(axis=1)]
-    if table.time is None or "times" in units or len(rows) < 3 or reader.period is None:
+    rows = reader.head[:ASKED]
+    rows = rows[np.isfinite(rows).all(axis=1)]
+    if table.time is None or table.is_ours or "times" in units or len(rows) < 3 or reader.period is None:
         return
     qd = rows[:, table.at("qd")] if table.has("qd") else None
     where = f"{table.name}, column {table.time!r}"
@@ -66,12 +76,15 @@ def _check_times(table: LogTable, reader: LogReader, units: Mapping[str, float])
 
 
 def _motion_findings(
-    arm: Arm, table: LogTable, scan: Scan, period: float | None, units: Mapping[str, float], is_logged: bool
+    arm: Arm, reader: LogReader, scan: Scan, tally: Tally, units: Mapping[str, float], is_logged: bool
 ) -> list[str]:
+    table = reader.table
     q = table.at(table.position)
-    fastest = np.zeros(table.n) if period is None else _fast(table, scan)
-    found = position_doubts(arm, table, scan.low[q], scan.high[q], fastest, "angles" in units)
-    if period is not None:
+    fastest = np.zeros(table.n) if reader.period is None else _fast(table, scan)
+    # whole turns that were made continuous are those of angles in rad
+    is_sure = np.asarray((tally.wrapped > 0.0) | ("angles" in units) | table.is_ours)
+    found = position_doubts(arm, table, MotionRange(scan.low[q], scan.high[q], fastest, is_sure))
+    if reader.period is not None:
         found += velocity_doubts(arm, table, scan.stretches, is_logged)
     return found
 
@@ -95,7 +108,7 @@ def _still(table: LogTable, scan: Scan) -> list[str]:
     if len(still) == table.n:
         return ["No position ever changes: nothing can be told but weights."]
     return [
-        f"{names[i]!r} is {low[i]:.4g} in every row while others move: a joint that was held, or a sensor that "
-        "is off?"
+        f"{names[i]!r} is {low[i]:.4g} in every row while others move: a joint that was held, or a sensor "
+        "that is off?"
         for i in still
     ]

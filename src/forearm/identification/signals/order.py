@@ -10,7 +10,8 @@ from forearm.identification.signals.cleaning import RESET
 from forearm.identification.signals.table import LogTable
 from forearm.spatial import Floats
 
-OFTEN = 0.001  # share of the rows: a clock that is reset more often is none
+OFTEN = 0.001  # share of the rows: a clock that is reset more often is none, and
+LATE = 0.05  # that rows which come a little late may have
 FEW = 10
 
 
@@ -20,20 +21,21 @@ def period_of(table: LogTable, t: Floats) -> float:
     steps = steps[steps > 0.0]
     if not len(steps):
         raise InputError(
-            f"{table.name}, column {table.headings[0]!r}: times never rise; expected the time of every row, in s."
+            f"{table.name}, column {table.headings[0]!r}: times never rise; expected the time of each row, s."
         )
     return float(np.median(steps))
 
 
-def check_resets(table: LogTable, t: Floats, period: float) -> None:
+def check_back(table: LogTable, t: Floats, period: float) -> None:
     """Refuse times that go back so often that they are no clock."""
-    steps = np.diff(t[np.isfinite(t)])
-    back = np.flatnonzero(steps < -RESET * period)
-    if len(back) > max(FEW, OFTEN * len(t)):
-        k = int(back[0]) + 1
+    steps = np.diff(t)
+    back = np.flatnonzero(steps < 0.0)
+    resets = np.flatnonzero(steps < -RESET * period)
+    if len(resets) > max(FEW, OFTEN * len(t)) or len(back) > max(FEW, LATE * len(t)):
         raise InputError(
             f"{table.name}, column {table.headings[0]!r}: time goes back {len(back)} times, first at "
-            f"{table.place(k)}. Sort the rows by time, or give each run as a log of its own."
+            f"{table.place(int(back[0]) + 1)}. Sort the rows by time, or give each run as a log of its own. "
+            "If the rows are in order and the times are not, leave that column out and give the period."
         )
 
 
@@ -55,7 +57,7 @@ def in_order(table: LogTable, rows: Floats, period: float) -> tuple[Floats, NDAr
     count = int(is_late.sum())
     numbers = np.concatenate([numbers[order], np.flatnonzero(~known)])
     said = (
-        f"{table.headings[0]!r}: {count} rows came too late, first {table.place(first)}; "
-        "sorted. Stamps of another clock, or packets that overtook each other?"
+        f"{table.headings[0]!r}: {count} row{'s' if count > 1 else ''} came late, first "
+        f"{table.place(first)}; sorted by time."
     )
     return rows[numbers], numbers, [said]

@@ -10,12 +10,12 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
-from forearm.identification.log_derivatives import best_half_of, derivative_errors, noise_of
+from forearm.identification.log_derivatives import best_half_of, noise_of
 from forearm.identification.samples import LogSignals, PreparedLog, Samples
-from forearm.identification.signals.cutoff import SHORTEST, cutoff_of, half_for
+from forearm.identification.signals.cutoff import cutoff_of, half_for
+from forearm.identification.signals.derivative_errors import derivative_errors
 from forearm.identification.signals.first_read import FirstRead, first_read
 from forearm.identification.signals.reader import LogReader
-from forearm.identification.signals.scan import Scan
 from forearm.identification.signals.sources import LogRequest, open_log
 from forearm.identification.signals.table import LogTable
 from forearm.identification.signals.tally import Tally
@@ -25,7 +25,6 @@ from forearm.trajectories.recorded import units_of
 from forearm.values import check_kind, check_number
 
 LONGEST_SHIFT = 1000  # periods
-LEAST = 2 * SHORTEST + 1  # samples of the shortest window
 
 
 def prepare_log(
@@ -48,8 +47,9 @@ def prepare_log(
 
     Args:
         arm: the arm.
-        log: the path of a .csv, .tsv, .txt or .parquet file, which is read in blocks, of .npz or .json; arrays
-            by name, t (T,), q and tau, current or voltage (T, n); or what a plan or a simulation left.
+        log: the path of a .csv, .tsv, .txt or .parquet file, which is read in blocks, of .npz or .json;
+            arrays by name, t (T,), q and tau, current or voltage (T, n), or a column (T,) for each joint, as
+            data frames have them; or what a plan or a simulation left.
         columns: what columns by names that are not known are, theirs to ours: {"angle": "q", "load": "tau"}.
         units: "deg" or "rad", and "s", "ms", "us" or "ns", in one text or a list (default: rad and s).
         period: between rows, s, where there are no times.
@@ -68,7 +68,6 @@ def prepare_log(
     read = first_read(arm, reader, units_of(units), is_logged)
     if reader.period is None:
         return _states(reader, read)
-    _check_longest(table, read.scan)
     return (
         _logged(reader, read, reader.period) if is_logged else _filtered(reader, read, reader.period, cutoff)
     )
@@ -94,8 +93,8 @@ class PreparedSignals:
             raise InputError(f"{where}: rows without times cannot be shifted, got {shift:g} s.")
         if plan.period is not None and abs(shift) > LONGEST_SHIFT * plan.period:
             raise InputError(
-                f"{where}: expected at most {LONGEST_SHIFT} periods, {LONGEST_SHIFT * plan.period:.4g} s, got "
-                f"{shift:g} s."
+                f"{where}: expected at most {LONGEST_SHIFT} periods, {LONGEST_SHIFT * plan.period:.4g} s, "
+                f"got {shift:g} s."
             )
         return samples_of(plan, self._reader.again(Tally.of(plan.table)), shift)
 
@@ -110,8 +109,8 @@ def _given_period(table: LogTable, period: float | None, is_logged: bool) -> flo
         return check_number(period, f"{table.name}, period", above=0.0)
     if table.time is None and not is_logged:
         raise InputError(
-            f"{table.name}: no column of times; give the period between rows, in s. Without it qd and qdd must "
-            "both be logged."
+            f"{table.name}: no column of times; give the period between rows, in s. Without it qd and qdd "
+            "must both be logged."
         )
     return None
 
@@ -128,15 +127,14 @@ def _filtered(reader: LogReader, read: FirstRead, period: float, cutoff: float |
     frequency = cutoff_of(half, period)
     chosen = "as given" if cutoff is not None else "chosen from their noise"
     read.findings.append(
-        f"Positions are filtered without delay, cut-off {frequency:.4g} Hz, {chosen}: polynomials of degree 4 over "
-        f"{2 * half + 1} samples, {1e3 * 2 * half * period:.4g} ms."
+        f"Positions are filtered without delay, cut-off {frequency:.4g} Hz, {chosen}: polynomials of degree "
+        f"4 over {2 * half + 1} samples, {1e3 * 2 * half * period:.4g} ms."
     )
     if is_longest:
         read.findings.append(
             "That window is the longest that could be tried: a lower cutoff may leave less noise."
         )
-    looked_at = [(t, q) for t, q in motion if len(t) > 2 * half] or motion
-    errors = derivative_errors(looked_at, half, noise)
+    errors = derivative_errors(motion, half, period, noise)
     return _prepared(reader, read, half, False, frequency, (noise, *errors))
 
 
@@ -145,8 +143,8 @@ def _logged(reader: LogReader, read: FirstRead, period: float) -> PreparedLog:
     table = reader.table
     noise = _noise([(rows[:, 0], rows[:, table.at(table.position)]) for rows in read.scan.stretches])
     read.findings.append(
-        f"qd and qdd are taken as they were logged ({table.names['qd'][0]!r}, {table.names['qdd'][0]!r}, ...); "
-        "derivatives='position' takes them from the positions."
+        f"qd and qdd are taken as they were logged ({table.names['qd'][0]!r}, {table.names['qdd'][0]!r}, "
+        "...); derivatives='position' takes them from the positions."
     )
     unknown = np.full(table.n, math.nan)
     return _prepared(reader, read, SLOPE_HALF, True, math.nan, (noise, unknown, unknown))
@@ -178,13 +176,13 @@ def _prepared(
     if short := sum(scan.pieces.values()) - pieces:
         rows = sum(size * count for size, count in scan.pieces.items() if size <= 2 * half)
         read.findings.append(
-            f"{short} of {short + pieces} pieces are shorter than the window of {2 * half + 1} samples: {rows} rows "
-            "left out."
+            f"{short} of {short + pieces} pieces {'is' if short == 1 else 'are'} shorter than the window of "
+            f"{2 * half + 1} samples: {rows} rows left out."
         )
     if not used:
         raise InputError(
-            f"{table.name}: no piece between gaps is as long as the window of {2 * half + 1} samples; give a higher "
-            f"cutoff. {' '.join(read.findings)}"
+            f"{table.name}: no piece between gaps is as long as the window of {2 * half + 1} samples; give a "
+            f"higher cutoff. {' '.join(read.findings)}"
         )
     signals = LogSignals(
         name=table.name,
@@ -203,6 +201,7 @@ def _prepared(
         fastest=_fastest(table, scan, half, is_logged, period),
         q_low=scan.low[table.at(table.position)],
         q_high=scan.high[table.at(table.position)],
+        has_current=table.effort == "voltage" and table.has("current"),
         effort_columns=table.names[table.effort],
         q_columns=table.names[table.position],
         findings=tuple(read.findings),
@@ -214,22 +213,13 @@ def _fastest(table: LogTable, scan: Scan, half: int, is_logged: bool, period: fl
     """The largest speeds (n,), as logged, or over half a window."""
     if is_logged or period is None:
         at = table.at("qd")
-        return np.maximum(np.abs(scan.low[at]), np.abs(scan.high[at]))
+        return np.asarray(np.maximum(np.abs(scan.low[at]), np.abs(scan.high[at])))
     moved = [
         np.abs(q[half:] - q[:-half]).max(axis=0) / (half * period)
         for q in (rows[:, table.at(table.position)] for rows in scan.stretches)
         if len(q) > half
     ]
     return np.asarray(np.max(moved, axis=0)) if moved else np.zeros(table.n)
-
-
-def _check_longest(table: LogTable, scan: Scan) -> None:
-    longest = max(scan.pieces)
-    if longest < LEAST:
-        raise InputError(
-            f"{table.name}: the longest of {sum(scan.pieces.values())} pieces between gaps has {longest} rows; a "
-            f"motion needs {LEAST} at least."
-        )
 
 
 def _noise(motion: Sequence[tuple[Floats, Floats]]) -> Floats:

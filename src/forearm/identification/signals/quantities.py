@@ -1,4 +1,4 @@
-"""Which of a log's quantities are used: positions, one kind of effort, and derivatives where they are logged."""
+"""Which of a log's quantities are used: positions, one kind of effort, derivatives where they are logged."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _effort(there: Sequence[str], ignored: Sequence[str], name: str, wanted: str
         )
     if "tau" in found and len(found) > 1:
         raise InputError(
-            f"{name}: {' and '.join(found)} are all there; say which was measured and is to be fitted: "
-            f"effort={found[0]!r} or {' or '.join(map(repr, found[1:]))}."
+            f"{name}: there are {' and '.join(found)}; say which of them is to be fitted: "
+            f"effort={' or '.join(map(repr, found))}."
         )
     return "voltage" if "voltage" in found else cast(EffortKind, found[0])

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from forearm.errors import InputError
 from forearm.identification.signals import table as tables
-from forearm.identification.signals.cleaning import TURN, Cleaner, Stretch
-from forearm.identification.signals.order import check_resets, in_order, period_of
+from forearm.identification.signals.cleaning import TURN, Cleaner, PieceRows
+from forearm.identification.signals.order import check_back, in_order, period_of
 from forearm.identification.signals.table import LogTable, in_chunks
 from forearm.identification.signals.tally import Tally
 from forearm.spatial import Floats
@@ -53,12 +53,12 @@ class LogReader:
         self.findings: list[str] = []
         if table.time is not None or period is not None:
             self.period = period_of(table, self.head[:, 0])
-            check_resets(table, self.head[:, 0], self.period)
+            check_back(table, self.head[:, 0], self.period)
             if self.is_whole:
                 self.head, self._numbers, self.findings = in_order(table, self.head, self.period)
             self._jumps = _jumps(table, self.head)
 
-    def first(self, tally: Tally) -> Iterator[Stretch]:
+    def first(self, tally: Tally) -> Iterator[PieceRows]:
         """The pieces of the log, the first time: what follows the head is not read twice. The head of a log
         that is not whole is let go of.
         """
@@ -67,14 +67,16 @@ class LogReader:
         rows, self.head = self.head, self.head[:0]
         return self._cleaned(_numbered(chain(in_chunks(rows), self._chunks)), tally)
 
-    def again(self, tally: Tally) -> Iterator[Stretch]:
+    def again(self, tally: Tally) -> Iterator[PieceRows]:
         """The pieces of the log, from its beginning."""
         if self.is_whole:
             parts = in_chunks(self._numbers)
             return self._cleaned(zip(in_chunks(self.head), parts, strict=True), tally)
         return self._cleaned(_numbered(self._timed(self.table.chunks())), tally)
 
-    def _cleaned(self, chunks: Iterable[tuple[Floats, NDArray[np.int64]]], tally: Tally) -> Iterator[Stretch]:
+    def _cleaned(
+        self, chunks: Iterable[tuple[Floats, NDArray[np.int64]]], tally: Tally
+    ) -> Iterator[PieceRows]:
         cleaner = Cleaner(self.table, self.period, self._jumps, self._needed, tally)
         for rows, numbers in chunks:
             tally.rows += len(rows)
@@ -112,11 +114,15 @@ def _numbered(chunks: Iterable[Floats]) -> Iterator[tuple[Floats, NDArray[np.int
 
 def _jumps(table: LogTable, rows: Floats) -> Floats:
     """Steps of positions (n,) that are far beyond all but a few of these rows; whole turns do not count."""
-    q = rows[:, table.at(table.position)]
-    steps = np.diff(q[np.isfinite(q).all(axis=1)], axis=0)
-    if not len(steps):
-        return np.full(table.n, np.inf)
-    sizes = np.abs(steps - TURN * np.round(steps / TURN) * table.is_angle)
-    rank = max(0, len(sizes) - 1 - LARGEST - len(sizes) // ONE_IN)
-    usual = np.partition(sizes, rank, axis=0)[rank]
-    return np.where(usual > 0.0, JUMPS * usual, np.inf)
+    jumps = np.full(table.n, np.inf)
+    q = table.at(table.position)
+    for i in range(table.n):  # one by one: the head of a log may be long
+        steps = np.diff(rows[:, q.start + i])
+        if table.is_angle[i]:
+            steps -= TURN * np.round(steps / TURN)
+        sizes = np.abs(steps[np.isfinite(steps)])
+        if len(sizes):
+            rank = max(0, len(sizes) - 1 - LARGEST - len(sizes) // ONE_IN)
+            usual = np.partition(sizes, rank)[rank]
+            jumps[i] = JUMPS * usual if usual > 0.0 else np.inf
+    return jumps

@@ -1,4 +1,4 @@
-"""What one read through a log leaves: extremes of its columns, lengths of its pieces, stretches to look at."""
+"""What one read through a log leaves: extremes of columns, lengths of pieces, stretches to look at."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections import Counter
 
 import numpy as np
 
-from forearm.identification.signals.cleaning import Stretch
+from forearm.identification.signals.cleaning import PieceRows
 from forearm.identification.signals.table import LogTable
 from forearm.spatial import Floats
 
 SPAN = 4096  # rows of a stretch that is kept
-MOST = 8  # stretches that are kept, spread over the log
+MOST = 32_768  # rows that are kept, spread over the log
 SHORT = 9  # rows: less is not looked at
 
 
@@ -24,7 +24,7 @@ class Scan:
         durations: of all pieces of each length together, s.
         stretches: rows that are looked at, each without a gap.
         low, high: extremes of every column (m,).
-        extremes: those of the efforts while something moves, with their neighbours.
+        highest, lowest: of the efforts while something moves, the lowest with opposite sign.
     """
 
     def __init__(self, table: LogTable) -> None:
@@ -32,7 +32,7 @@ class Scan:
         width = len(table.headings)
         self.rows = 0
         self.pieces: Counter[int] = Counter()
-        self.durations: Counter[int] = Counter()  # type: ignore[type-arg]
+        self.durations: dict[int, float] = {}
         self.low, self.high = np.full(width, np.inf), np.full(width, -np.inf)
         self.highest, self.lowest = TopValues(table.n), TopValues(table.n)
         self._kept: list[Floats] = []
@@ -43,7 +43,7 @@ class Scan:
         self._begin = self._end = 0.0
         self._last: Floats | None = None
 
-    def add(self, stretch: Stretch) -> None:
+    def add(self, stretch: PieceRows) -> None:
         """Take in the next rows."""
         if stretch.starts:
             self.finish()
@@ -62,7 +62,8 @@ class Scan:
         """End the piece that was going on."""
         if self._length:
             self.pieces[self._length] += 1
-            self.durations[self._length] += self._end - self._begin  # type: ignore[assignment]
+            before = self.durations.get(self._length, 0.0)
+            self.durations[self._length] = before + self._end - self._begin
         self._length = 0
         self._last = None
         self._offer()
@@ -105,7 +106,7 @@ class Scan:
             return
         if self._offered % self._every == 0:
             self._kept.append(rows)
-            if len(self._kept) > MOST:
+            if sum(len(part) for part in self._kept) > MOST:
                 self._kept = self._kept[::2]
                 self._every *= 2
         self._offered += 1

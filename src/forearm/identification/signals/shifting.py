@@ -81,7 +81,7 @@ class Shifter:
 
 
 def _lagrange(nodes: Floats, x: Floats) -> Floats:
-    """Weights (T, k) of the polynomials through times (T, k), at x (T,)."""
+    """What each of the times (T, k) weighs in polynomials through them, at x (T,): (T, k)."""
     weights = np.ones_like(nodes)
     for i in range(nodes.shape[1]):
         for j in range(nodes.shape[1]):

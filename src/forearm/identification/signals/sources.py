@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, shorten
-from forearm.identification.signals.quantities import READ, chosen_quantities
+from forearm.identification.signals.quantities import READ, ChosenQuantities, chosen_quantities
 from forearm.identification.signals.table import LogTable, stacked
 from forearm.logs.columns import Columns, listed
 from forearm.logs.csvfile import CsvReader
@@ -95,13 +95,20 @@ def _from_file(path: str, asked: LogRequest) -> LogTable:
     kind = "line" if isinstance(log, CsvReader) else "row"
     names = {x: found.names[x] for x in chosen.all}
     return LogTable(
-        name, found.time, chosen.position, chosen.effort, names, _angles(asked.arm),
-        lambda row: f"{kind} {row + first}", chunks,
-    )  # fmt: skip
+        name=name,
+        time=found.time,
+        position=chosen.position,
+        effort=chosen.effort,
+        names=names,
+        is_angle=_angles(asked.arm),
+        is_ours=False,
+        place=lambda row: f"{kind} {row + first}",
+        chunks=chunks,
+    )
 
 
 def _from_motion(log: MotionLog, asked: LogRequest) -> LogTable:
-    return _from_arrays({"t": log.t, **log.blocks}, asked, log.name)
+    return replace(_from_arrays({"t": log.t, **log.blocks}, asked, log.name), is_ours=True)
 
 
 def _from_arrays(given: Mapping[str, Any], asked: LogRequest, name: str) -> LogTable:
@@ -147,7 +154,7 @@ def _of_arrays(
     times: tuple[Floats | None, str | None, float],
     blocks: list[Floats],
     names: Mapping[str, tuple[str, ...]],
-    chosen: Any,
+    chosen: ChosenQuantities,
 ) -> LogTable:
     t, time, unit = times
     lengths = dict(zip(names, blocks, strict=True)) | ({time: t} if t is not None and time else {})
@@ -159,14 +166,15 @@ def _of_arrays(
             yield rows / scale
 
     return LogTable(
-        name,
-        time,
-        chosen.position,
-        chosen.effort,
-        names,
-        _angles(asked.arm),
-        lambda row: f"row {row}",
-        chunks,
+        name=name,
+        time=time,
+        position=chosen.position,
+        effort=chosen.effort,
+        names=names,
+        is_angle=_angles(asked.arm),
+        is_ours=False,
+        place=lambda row: f"row {row}",
+        chunks=chunks,
     )
 
 

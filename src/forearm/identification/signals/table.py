@@ -14,7 +14,7 @@ from forearm.spatial import Floats
 
 T = TypeVar("T", bound=np.generic)
 ROWS = 8192  # of an array at a time
-KEPT = 8_000_000  # numbers, 64 MB: a log that has no more is held in memory
+KEPT = 6_000_000  # numbers, 48 MB: a log that has no more is held in memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +28,7 @@ class LogTable:
         effort: what was measured, the second.
         names: the columns of each quantity, in the order of a row.
         is_angle: which joints turn (n,).
+        is_ours: whether its units are ours for sure: what a plan or a simulation left.
         place: what a row is called, by its number from 0 on: "line 12".
         chunks: reads the rows, from the first: (B, 1 + quantities x n), in SI units; NaN: missing.
     """
@@ -38,6 +39,7 @@ class LogTable:
     effort: EffortKind
     names: Mapping[str, tuple[str, ...]]
     is_angle: Floats
+    is_ours: bool
     place: Callable[[int], str]
     chunks: Callable[[], Iterator[Floats]]
 

@@ -79,53 +79,69 @@ class Tally:
 
     def findings(self, table: LogTable, period: float | None) -> list[str]:
         """What was found, in sentences."""
-        heads = table.headings
-        q = slice(1, 1 + table.n)
+        return [*self._missing(table), *self._times(table, period), *self._positions(table)]
+
+    def _missing(self, table: LogTable) -> list[str]:
+        efforts = {k for x in (table.effort, "current") if table.has(x) for k in _places(table, x)}
+        lacking = np.flatnonzero(self.missing).tolist()
         found = []
         if self.dropped:
-            where = [f"{heads[k]!r} ({int(c)})" for k, c in enumerate(self.missing) if c]
+            where = [f"{table.headings[k]!r} ({self.missing[k]:.0f})" for k in lacking if k not in efforts]
             found.append(
-                f"{_count(self.dropped, 'row')} without a number left out as gaps; missing in {listed(where)}."
+                f"{_count(self.dropped, 'row')} left out where a number is missing: {listed(where)}."
             )
-        elif self.missing.any():
-            where = [f"{heads[k]!r} ({int(c)})" for k, c in enumerate(self.missing) if c]
-            found.append(f"Numbers missing in {listed(where)}: these samples of the effort are not used.")
+        if where := [f"{table.headings[k]!r} ({self.missing[k]:.0f})" for k in lacking if k in efforts]:
+            found.append(f"Numbers are missing in {listed(where)}: these samples are not used for the joint.")
+        return found
+
+    def _times(self, table: LogTable, period: float | None) -> list[str]:
+        name = table.headings[0]
+        found = []
         if self.repeated:
             found.append(
-                f"{heads[0]!r}: {_count(self.repeated, 'row')} with the time of the row before left out, first "
+                f"{name!r}: {_count(self.repeated, 'row')} left out with the time of the row before, first "
                 f"{table.place(self.first_repeated)}."
             )
         if self.gaps and period is not None:
             found.append(
-                f"{heads[0]!r}: {_count(self.gaps, 'gap')} part{'s' if self.gaps == 1 else ''} the log, where "
-                f"rows are more than 2.5 periods of {period:.4g} s apart; the longest, {self.longest:.4g} s, "
-                f"begins at {self.longest_at:.6g} s."
+                f"{name!r}: {_count(self.gaps, 'gap')} part{'s' if self.gaps == 1 else ''} the log (rows "
+                f"are {period:.4g} s apart); the longest, {self.longest:.4g} s, begins at "
+                f"{self.longest_at:.6g} s."
             )
         if self.resets:
             row, before, after = self.first_reset
             found.append(
-                f"{heads[0]!r}: the clock goes back {_count(self.resets, 'time')}, first at {table.place(row)} "
+                f"{name!r}: the clock goes back {_count(self.resets, 'time')}, first at {table.place(row)} "
                 f"from {before:.6g} s to {after:.6g} s; the log is parted there."
             )
-        for joint in np.flatnonzero(self.wrapped):
-            found.append(
-                f"{heads[q][joint]!r} goes on whole turns away {_count(int(self.wrapped[joint]), 'time')}, as "
-                "angles do that are kept within one turn; made continuous."
-            )
+        return found
+
+    def _positions(self, table: LogTable) -> list[str]:
+        names = table.names[table.position]
+        found = [
+            f"{names[i]!r} jumps by whole turns {_count(int(self.wrapped[i]), 'time')}, as angles do that "
+            "are kept within one turn; made continuous."
+            for i in np.flatnonzero(self.wrapped)
+        ]
         for (kind, joint), jump in sorted(self.jumps.items()):
-            name, unit = heads[q][joint], "rad" if table.is_angle[joint] else "m"
+            name, unit = names[joint], "rad" if table.is_angle[joint] else "m"
             at = f"{table.place(jump.row)} (t = {jump.time:.6g} s)"
             if kind == "outlier":
                 found.append(
-                    f"{name!r}: {_count(jump.count, 'row')} out of line by a jump there and back left out, "
-                    f"first {at}: {jump.size:.4g} {unit}."
+                    f"{name!r}: {_count(jump.count, 'row')} left out, where it jumps away and back; first "
+                    f"{at}, by {jump.size:.4g} {unit}."
                 )
             else:
                 found.append(
-                    f"{name!r} jumps {_count(jump.count, 'time')}, first at {at} by {jump.size:.4g} {unit}; the "
-                    "log is parted there. Was the sensor set to a new zero?"
+                    f"{name!r} jumps {_count(jump.count, 'time')}, first at {at} by {jump.size:.4g} {unit}; "
+                    "the log is parted there. Was the sensor set to a new zero?"
                 )
         return found
+
+
+def _places(table: LogTable, quantity: str) -> range:
+    where = table.at(quantity)
+    return range(where.start, where.stop)
 
 
 def _count(count: int, noun: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from forearm.identification.log_derivatives import even_steps, smoothed, taps
 from forearm.identification.samples import Samples
-from forearm.identification.signals.cleaning import Stretch
+from forearm.identification.signals.cleaning import PieceRows
 from forearm.identification.signals.convolution import filtered
 from forearm.identification.signals.shifting import Shifter
 from forearm.identification.signals.table import LogTable
@@ -47,7 +47,7 @@ class WindowPlan:
         return 0 if self.period is None else self.half
 
 
-def samples_of(plan: WindowPlan, stretches: Iterable[Stretch], shift: float) -> Iterator[Samples]:
+def samples_of(plan: WindowPlan, stretches: Iterable[PieceRows], shift: float) -> Iterator[Samples]:
     """The samples of all pieces."""
     maker = _SampleMaker(plan, shift)
     for stretch in stretches:
@@ -120,33 +120,25 @@ class _SampleMaker:
         plan = self._plan
         n, lost = plan.table.n, plan.lost
         inner = rows[lost : len(rows) - lost]
-        q = slice(1, 1 + n)
-        if plan.period is None:
-            motion: Sequence[Floats] = (
-                inner[:, q],
-                inner[:, n + 1 : 2 * n + 1],
-                inner[:, 2 * n + 1 : 3 * n + 1],
-            )
-            slope = np.zeros((len(inner), n))
-        elif plan.is_logged:
-            motion: Sequence[Floats] = (
-                inner[:, q],
-                inner[:, n + 1 : 2 * n + 1],
-                inner[:, 2 * n + 1 : 3 * n + 1],
-            )
-            slope = _windows(rows[:, 0], rows[:, self._effort], plan, SLOPE)[0]
+        if plan.is_logged:
+            motion = [np.ascontiguousarray(inner[:, 1 + k * n : 1 + (k + 1) * n]) for k in range(3)]
         else:
-            motion = _windows(rows[:, 0], rows[:, q], plan, ALL)
+            motion = _windows(rows[:, 0], rows[:, 1 : 1 + n], plan, ALL)
+        if plan.period is None:
+            slope = np.zeros((len(inner), n))
+        else:
             slope = _windows(rows[:, 0], rows[:, self._effort], plan, SLOPE)[0]
         current = inner[:, self._effort.stop : self._efforts.stop].copy() if self._has_current else None
         return Samples(
-            inner[:, 0].copy(),
-            *(np.ascontiguousarray(x) for x in motion),  # not the rows, which hold much more
-            inner[:, self._effort].copy(),
-            np.ascontiguousarray(slope),
-            inner[:, self._usable] > 0.0,
-            current,
-            self._starts,
+            t=inner[:, 0].copy(),
+            q=motion[0],
+            qd=motion[1],
+            qdd=motion[2],
+            effort=inner[:, self._effort].copy(),
+            slope=slope,
+            usable=inner[:, self._usable] > 0.0,
+            current=current,
+            starts=self._starts,
         )
 
 

@@ -1,0 +1,163 @@
+"""figaroh's linear stage: a regressor row by row from Pinocchio, columns that are zero left out, base
+parameters by two QR decompositions, all samples in memory at once.
+
+figaroh brings 300 MB of packages, so it is no part of the extra `bench`; `PinocchioFit` does the same
+arithmetic with Pinocchio and NumPy alone. `python -m forearm.benchmarks.peers.figaroh` prints time and
+peak memory of either in a fresh process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import time
+from dataclasses import dataclass
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.benchmarks.peers.pinocchio import with_limits
+from forearm.benchmarks.timing import Work
+from forearm.files.urdf_write import urdf_text
+
+Floats = NDArray[np.float64]
+EXTRAS = ("fv", "fs", "ia", "off")  # viscous, Coulomb, rotor inertia, offset: a column each per joint
+ZERO = 1e-6  # figaroh's bound of a column's squared norm
+SAMPLES = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Samples of an arm with n joints.
+
+    Attributes:
+        q, qd, qdd: positions and derivatives, (N, n).
+        tau: efforts, (N, n).
+    """
+
+    q: Floats
+    qd: Floats
+    qdd: Floats
+    tau: Floats
+
+
+class PinocchioFit:
+    """Least squares with Pinocchio's regressor and one QR decomposition of all samples."""
+
+    who = "Pinocchio and NumPy"
+
+    def __init__(self, arm: Arm, measured: Measured, extras: tuple[str, ...] = EXTRAS) -> None:
+        self.pin = import_module("pinocchio")
+        self.model = self.pin.buildModelFromXML(urdf_text(with_limits(arm)))
+        self.measured, self.extras = measured, extras
+
+    def predicted(self) -> Floats:
+        """Efforts of the fit (N, n), which do not depend on the choice of base parameters."""
+        whole, tau = self.regressor(), self.measured.tau.T.ravel()
+        kept = whole[:, np.einsum("ij,ij->j", whole, whole) >= ZERO]
+        q, r = np.linalg.qr(kept)
+        u, s, v = np.linalg.svd(r)
+        rank = int(np.sum(s > s[0] * max(r.shape) * np.finfo(float).eps))
+        found = v[:rank].T @ ((u.T @ (q.T @ tau))[:rank] / s[:rank])
+        return self._rows(kept @ found)
+
+    def regressor(self) -> Floats:
+        """Rows joint after joint, ten columns per link and one of each extra per joint."""
+        m, n, data = self.measured, self.model.nv, self.model.createData()
+        count = len(m.q)
+        whole = np.zeros((n, count, (10 + len(self.extras)) * n))
+        for k in range(count):
+            whole[:, k, : 10 * n] = self.pin.computeJointTorqueRegressor(
+                self.model, data, m.q[k], m.qd[k], m.qdd[k]
+            )
+        columns = {"fv": m.qd, "fs": np.sign(m.qd), "ia": m.qdd, "off": np.ones_like(m.qd)}
+        for i, extra in enumerate(self.extras):
+            for j in range(n):
+                whole[j, :, (10 + i) * n + j] = columns[extra][:, j]
+        return whole.reshape(n * count, -1)
+
+    def work(self) -> Work:
+        """To be timed; the answer is the predicted efforts."""
+        kept: dict[str, Floats] = {}
+
+        def run() -> None:
+            kept["tau"] = self.predicted()
+
+        return Work(self.who, run, 1, lambda: kept["tau"])
+
+    def _rows(self, stacked: Floats) -> Floats:
+        return stacked.reshape(self.measured.tau.shape[::-1]).T
+
+
+class Figaroh(PinocchioFit):
+    """The same by figaroh's own functions, as its `BaseIdentification.solve` calls them."""
+
+    who = "figaroh"
+
+    def predicted(self) -> Floats:
+        """Efforts of the fit, (N, n)."""
+        tools = import_module("figaroh.tools.regressor")
+        qr = import_module("figaroh.tools.qrdecomposition")
+        m, n = self.measured, self.model.nv
+        robot = SimpleNamespace(model=self.model, data=self.model.createData())
+        asked: dict[str, Any] = {
+            "has_friction": "fv" in self.extras,
+            "has_actuator_inertia": "ia" in self.extras,
+            "has_joint_offset": "off" in self.extras,
+            "is_joint_torques": True,
+            "act_idxv": list(range(n)),
+        }
+        names = {f"link{k}.{i}": 0.0 for k in range(n) for i in range(10)}
+        names |= {f"{extra}{j}": 0.0 for extra in self.extras for j in range(n)}
+        whole = tools.build_regressor_basic(robot, m.q, m.qd, m.qdd, asked)
+        zero, left = tools.get_index_eliminate(whole, names, ZERO)
+        reduced = tools.build_regressor_reduced(whole, zero)
+        base, _, _, found = qr.QRDecomposer().double_decomposition(m.tau.T.ravel(), reduced, left)
+        return self._rows(base @ found)
+
+
+def main() -> None:
+    """Print seconds and peak memory of one fit of the Panda's simulated samples."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--by", choices=("figaroh", "pinocchio"), default="figaroh")
+    parser.add_argument("--samples", type=int, default=SAMPLES)
+    parser.add_argument("--rigid", action="store_true", help="inertial parameters only")
+    given = parser.parse_args()
+    from forearm.files.builtin import load_builtin
+
+    arm = load_builtin("panda")
+    kind = Figaroh if given.by == "figaroh" else PinocchioFit
+    peer = kind(arm, samples_of(arm, given.samples), () if given.rigid else EXTRAS)
+    if given.by == "figaroh":
+        import_module("figaroh.tools.regressor")
+    before, start = _peak(), time.perf_counter()
+    predicted = peer.predicted()
+    seconds, after = time.perf_counter() - start, _peak()
+    left = float(np.sqrt(np.mean((predicted - peer.measured.tau) ** 2)))
+    print(f"{peer.who}: {given.samples} samples, {seconds:.2f} s, peak {after:.0f} MB ", end="")
+    print(f"({before:.0f} MB before), residual {left:.4f} N m")
+
+
+def samples_of(arm: Arm, count: int, noise: float = 0.1, seed: int = 1) -> Measured:
+    """Random states with efforts of the rigid arm, viscous and Coulomb friction and noise in N m."""
+    from forearm.kernels.kernel import compile as compile_arm
+
+    rng = np.random.default_rng(seed)
+    q, qd, qdd = rng.uniform(-1.5, 1.5, (3, count, arm.n))
+    tau = compile_arm(arm).inverse_dynamics(q, qd, qdd) + 0.3 * qd + 0.2 * np.sign(qd)
+    return Measured(q, qd, qdd, tau + noise * rng.standard_normal(tau.shape))
+
+
+def _peak() -> float:
+    """Peak memory of this process, MB."""
+    unit = 1024.0**2 if sys.platform == "darwin" else 1024.0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,282 @@
+"""Signals of a log: derivatives within their stated errors, alike however it is read, in bounded memory."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from arms import random_arm
+from numpy.typing import NDArray
+
+from forearm.errors import InputError
+from forearm.identification.log_derivatives import smoothed, taps
+from forearm.identification.samples import LogSignals, PreparedLog
+from forearm.identification.signals import prepare, scan, windows
+from forearm.identification.signals import table as tables
+from forearm.identification.signals.convolution import filtered
+from forearm.identification.signals.cutoff import cutoff_of
+from forearm.identification.signals.prepare import PreparedSignals, prepare_log
+from forearm.identification.signals.shifting import Shifter
+from forearm.logs.motion import MotionLog
+from forearm.logs.table import write_table
+
+Floats = NDArray[np.float64]
+ARM = random_arm(3, n=3, prismatic=False, fixed=False)
+N = ARM.n
+STEP = 2e-3
+RATES = 2.0 * np.pi * np.array([0.9, 1.3, 0.6])
+PHASES = np.array([0.2, 1.1, 2.3])
+MIDDLE = np.array([0.5 * sum(j.limits) for j in ARM.joints])
+SIZE = np.array([0.07 * (j.limits.upper - j.limits.lower) for j in ARM.joints])
+
+
+def motion(t: Floats) -> tuple[Floats, Floats, Floats]:
+    a = t[:, None] * RATES + PHASES
+    return MIDDLE + SIZE * np.sin(a), SIZE * RATES * np.cos(a), -SIZE * RATES**2 * np.sin(a)
+
+
+def efforts(t: Floats) -> Floats:
+    return np.asarray(3.0 * np.cos(t[:, None] * RATES + 0.4))
+
+
+def made(count: int = 3000, noise: float = 1e-5, seed: int = 1) -> dict[str, Floats]:
+    rng = np.random.default_rng(seed)
+    t = STEP * np.arange(float(count))
+    q = motion(t)[0] + noise * rng.normal(size=(count, N))
+    return {"t": t, "q": q, "tau": efforts(t) + 0.01 * rng.normal(size=(count, N))}
+
+
+def joined(prepared: PreparedLog, shift: float = 0.0) -> dict[str, Floats]:
+    blocks = list(prepared.blocks(shift))
+    names = ("t", "q", "qd", "qdd", "effort", "slope", "usable")
+    return {x: np.concatenate([getattr(block, x) for block in blocks]) for x in names}
+
+
+def columns(log: dict[str, Floats]) -> dict[str, Floats]:
+    return {
+        "t": log["t"],
+        **{f"{x}{i + 1}": log[x][:, i] for x in log if x != "t" for i in range(log[x].shape[1])},
+    }
+
+
+def assert_alike(one: dict[str, Floats], other: dict[str, Floats], rounding: float = 1e-9) -> None:
+    for x in one:
+        size = 1.0 + np.abs(one[x]).max()
+        np.testing.assert_allclose(other[x], one[x], rtol=0.0, atol=rounding * size, err_msg=x)
+
+
+@pytest.mark.parametrize("cutoff", [None, 12.0])
+def test_stated_errors_are_those_of_many_draws(cutoff: float | None) -> None:
+    """Hundreds of logs as pieces of one, each with its own noise: against the motion in closed form."""
+    rng = np.random.default_rng(5)
+    draws, rows, noise = 300, 400, 3e-5
+    t = STEP * np.arange(float(draws * rows)) + np.repeat(np.arange(draws), rows)
+    q = motion(t)[0] + noise * rng.normal(size=(len(t), N))
+    prepared = prepare_log(ARM, {"t": t, "q": q, "tau": efforts(t)}, cutoff=cutoff)
+    signals = prepared.signals
+    assert signals.pieces == draws
+    np.testing.assert_allclose(signals.q_noise, noise, rtol=0.1)
+    found = joined(prepared)
+    assert len(found["t"]) == signals.used
+    _, qd, qdd = motion(found["t"])
+    for stated, actual in ((signals.qd_error, found["qd"] - qd), (signals.qdd_error, found["qdd"] - qdd)):
+        np.testing.assert_allclose(np.sqrt(np.mean(actual**2, axis=0)), stated, rtol=0.25)
+
+
+def test_cutoff_is_where_a_sine_keeps_half_its_power() -> None:
+    half, period = 17, 4e-3
+    frequency = cutoff_of(half, period)
+    t = period * np.arange(2e4)
+    wave = np.sin(2.0 * np.pi * frequency * t)[:, None]
+    power = np.mean(smoothed(t, wave, half).q ** 2) / np.mean(wave**2)
+    assert power == pytest.approx(0.5, abs=2e-3)
+    prepared = prepare_log(ARM, made(), cutoff=20.0).signals
+    assert prepared.cutoff == pytest.approx(20.0, rel=0.05)
+    assert prepared.cutoff == pytest.approx(cutoff_of(round(prepared.window / STEP / 2), STEP))
+
+
+@pytest.mark.parametrize("half", [4, 31])
+def test_constant_weights_give_what_fits_give(half: int) -> None:
+    """Fourier transforms against sums, and both against fits at times that are hardly uneven."""
+    log = made(600)
+    even = filtered(log["q"], taps(half, STEP))
+    plain = [np.array([np.convolve(x, w[::-1], "valid") for x in log["q"].T]).T for w in taps(half, STEP)]
+    nudged = log["t"].copy()
+    nudged[::2] += 1e-5 * STEP
+    fit = smoothed(nudged, log["q"], half)
+    for one, other, general in zip(even, plain, (fit.q, fit.qd, fit.qdd), strict=True):
+        np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-9 * np.abs(other).max())
+        np.testing.assert_allclose(general, other, rtol=0.0, atol=1e-3 * np.abs(other).max())
+
+
+def test_uneven_windows_beside_even_ones_are_fitted_on_their_own() -> None:
+    log = made()
+    keep = np.delete(np.arange(3000), [500, 1333, 1335])
+    thinned = {x: values[keep] for x, values in log.items()}
+    prepared = prepare_log(ARM, thinned, cutoff=15.0)
+    found = joined(prepared)
+    half = round(prepared.signals.window / STEP / 2)
+    fit = smoothed(thinned["t"], thinned["q"], half)
+    assert prepared.signals.pieces == 1
+    assert_alike({"q": fit.q, "qd": fit.qd, "qdd": fit.qdd}, found, 1e-8)
+
+
+def test_an_effort_is_taken_later_by_the_shift() -> None:
+    t = STEP * np.arange(3e3)
+    log = {"t": t, "q": motion(t)[0], "tau": efforts(t)}
+    prepared = prepare_log(ARM, log, cutoff=15.0)
+    for shift in (0.0, 3.0 * STEP, 2.37 * STEP, -1.6 * STEP, -40.5 * STEP):
+        found = joined(prepared, shift)
+        np.testing.assert_allclose(found["effort"], efforts(found["t"] + shift), atol=1e-8)
+        late = 1e-5
+        slope = (efforts(found["t"] + shift + late) - efforts(found["t"] + shift - late)) / (2.0 * late)
+        np.testing.assert_allclose(found["slope"], slope, atol=5e-3)
+        _, qd, _ = motion(found["t"])
+        np.testing.assert_allclose(found["qd"], qd, atol=1e-2)
+    with pytest.raises(InputError, match="shift: expected at most 1000 periods, 2 s, got 3 s"):
+        prepared.blocks(3.0)
+
+
+def test_rows_of_a_piece_are_shifted_alike_however_they_come() -> None:
+    rng = np.random.default_rng(2)
+    t = np.cumsum(rng.uniform(0.6, 1.4, 200))
+    rows = np.column_stack([t, rng.normal(size=(200, 2)), np.ones((200, 2))])
+    whole = Shifter(4.3, slice(1, 3), slice(3, 5)).shifted(rows, True)
+    parts = Shifter(4.3, slice(1, 3), slice(3, 5))
+    out = [parts.shifted(rows[k : k + 7], False) for k in range(0, 200, 7)]
+    out.append(parts.shifted(rows[:0], True))
+    np.testing.assert_allclose(np.concatenate(out), whole, atol=1e-12)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".npz"])
+@pytest.mark.slow
+def test_a_file_gives_what_arrays_give(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = made(4000)
+    log["q"][700:720, 1] = np.nan
+    path = tmp_path / f"log{ending}"
+    if ending == ".npz":
+        np.savez(path, **log)  # type: ignore[arg-type]
+    else:
+        write_table(path, columns(log))
+    expected = joined(prepare_log(ARM, log), 1.5 * STEP)
+    assert_alike(expected, joined(prepare_log(ARM, path), 1.5 * STEP))
+    # a stream, in blocks of other sizes
+    monkeypatch.setattr(tables, "KEPT", 2000 * (1 + 2 * N))
+    monkeypatch.setattr(tables, "ROWS", 333)
+    monkeypatch.setattr(windows, "BLOCK", 1000)
+    prepared = prepare_log(ARM, path, cutoff=prepare_log(ARM, log).signals.cutoff)
+    streamed = joined(prepared, 1.5 * STEP)
+    assert_alike(expected, streamed, 1e-8)
+    assert max(len(block.t) for block in prepared.blocks()) == 1000
+    starts = [float(block.t[0]) for block in prepared.blocks() if block.starts]
+    assert len(starts) == prepared.signals.pieces == 2
+    assert [round(start / STEP) for start in starts] == [
+        round(prepared.signals.window / STEP / 2),
+        720 + round(prepared.signals.window / STEP / 2),
+    ]
+
+
+def test_a_long_stream_holds_few_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks whose memory is in use at once, while a log of a hundred is read twice."""
+    log = made(20_000)
+    held = 10  # chunks of the head
+    monkeypatch.setattr(tables, "KEPT", held * 200 * (1 + 2 * N) - 1)
+    monkeypatch.setattr(scan, "MOST", 2000)
+    monkeypatch.setattr(scan, "SPAN", 500)
+    monkeypatch.setattr(windows, "BLOCK", 500)
+    alive: set[int] = set()
+    most = {"first": 0, "again": 0}
+    passes = iter(most)
+
+    def chunks() -> Iterator[Floats]:
+        which = next(passes)
+        for k in range(100):
+            part = slice(200 * k, 200 * k + 200)
+            rows = np.column_stack([log[x][part] for x in ("t", "q", "tau")])
+            alive.add(k)
+            weakref.finalize(rows, alive.discard, k)
+            most[which] = max(most[which], len(alive))
+            yield rows
+            del rows
+
+    names = {x: tuple(f"{x}{i + 1}" for i in range(N)) for x in ("q", "tau")}
+    table = tables.LogTable("stream", "t", "q", "tau", names, np.ones(N), False, str, chunks)
+    monkeypatch.setattr(prepare, "open_log", lambda *_: table)
+    prepared = prepare_log(ARM, "stream")
+    assert sum(len(block.t) for block in prepared.blocks(0.01)) == prepared.signals.used - 5
+    assert most["first"] <= held + 3
+    assert most["again"] <= 6
+
+
+def test_logged_derivatives_are_taken_as_they_are() -> None:
+    log = made()
+    _, log["qd"], log["qdd"] = motion(log["t"])
+    prepared = prepare_log(ARM, log)
+    found = joined(prepared)
+    inner = slice(4, -4)
+    for x in ("t", "q", "qd", "qdd"):
+        np.testing.assert_array_equal(found[x], log[x][inner])
+    assert np.isnan(prepared.signals.cutoff)
+    assert any("taken as they were logged ('qd, " in text for text in prepared.signals.findings)
+    assert prepare_log(ARM, log, derivatives="position").signals.cutoff > 0.0
+    states = {x: log[x] for x in ("q", "qd", "qdd", "tau")}
+    alone = prepare_log(ARM, states)
+    assert alone.signals.period == 1.0
+    assert alone.signals.used == len(log["t"])
+    np.testing.assert_array_equal(joined(alone)["qdd"], log["qdd"])
+    assert prepare_log(ARM, states, period=STEP).signals.period == pytest.approx(STEP)
+    with pytest.raises(InputError, match="rows without times cannot be shifted"):
+        alone.blocks(0.1)
+
+
+def test_which_effort_is_meant() -> None:
+    log = made()
+    with pytest.raises(
+        InputError, match=r"there are tau and current; say which .* effort='tau' or 'current'"
+    ):
+        prepare_log(ARM, {**log, "current": log["tau"]})
+    chosen = prepare_log(ARM, {**log, "current": log["tau"]}, effort="current")
+    assert chosen.signals.effort == "current"
+    voltage = {"t": log["t"], "q": log["q"], "voltage": log["tau"], "current": 2.0 * log["tau"]}
+    prepared = prepare_log(ARM, voltage)
+    assert prepared.signals.effort == "voltage"
+    block = next(iter(prepared.blocks()))
+    assert block.current is not None
+    np.testing.assert_allclose(block.current, 2.0 * block.effort)
+    with pytest.raises(InputError, match="no effort of the joints: tau, current or voltage; it has q"):
+        prepare_log(ARM, {"t": log["t"], "q": log["q"]})
+    with pytest.raises(InputError, match="no positions q of the joints"):
+        prepare_log(ARM, {"t": log["t"], "tau": log["q"]})
+    with pytest.raises(InputError, match="no column of times; give the period"):
+        prepare_log(ARM, {"q": log["q"], "tau": log["tau"]})
+    named = {"t": log["t"], "angle": log["q"], "load": log["tau"]}
+    assert prepare_log(ARM, named, columns={"angle": "q", "load": "tau"}).signals.used > 0
+    frame = prepare_log(ARM, columns(log))
+    assert_alike(joined(prepare_log(ARM, log)), joined(frame))
+
+
+def test_what_has_a_log_is_a_log() -> None:
+    log = made()
+    table = MotionLog(
+        tuple(j.name for j in ARM.joints), log["t"], log["q"] + 0.1, tau=log["tau"], measured_q=log["q"]
+    )
+    expected = joined(prepare_log(ARM, log))
+    assert_alike(expected, joined(prepare_log(ARM, table)))
+    assert_alike(expected, joined(prepare_log(ARM, SimpleNamespace(log=table))))
+    with pytest.raises(
+        InputError, match="expected the path of a file, arrays by name, or a plan or simulation, got 3"
+    ):
+        prepare_log(ARM, 3)
+
+
+def test_signals_are_read_through_once_and_given_again() -> None:
+    prepared = prepare_log(ARM, made(), name="morning")
+    assert isinstance(prepared, PreparedSignals)
+    assert isinstance(prepared.signals, LogSignals)
+    assert prepared.signals.name == "morning"
+    assert prepared.signals.duration == pytest.approx(2999 * STEP)
+    assert_alike(joined(prepared), joined(prepared), 1e-15)

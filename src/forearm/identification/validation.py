@@ -74,6 +74,7 @@ def validate(
     *,
     shift: float | None = None,
     cutoff: float | None = None,
+    effort: str | None = None,
     columns: Mapping[str, str] | None = None,
     units: str | Sequence[str] = (),
     period: float | None = None,
@@ -86,9 +87,11 @@ def validate(
         found: the identification.
         log: as in `identify`.
         shift: efforts come so much later than positions, s; None: as in the logs of the fit.
-        cutoff, columns, units, period: as in `identify`.
+        cutoff, effort, columns, units, period: as in `identify`.
     """
-    prepared = prepare_log(found.arm, log, columns=columns, units=units, period=period, cutoff=cutoff)
+    prepared = prepare_log(
+        found.arm, log, columns=columns, units=units, period=period, cutoff=cutoff, effort=effort
+    )
     known = prepared.signals
     later = float(np.mean([one.shift for one in found.logs])) if shift is None else shift
     scale = effort_scale(known.effort, *motor_constants(found.arm, prepared, None))

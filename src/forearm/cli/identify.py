@@ -177,7 +177,7 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _identified(given: argparse.Namespace, arm: Arm) -> tuple[Identification, Validation | None]:
-    from forearm.identification.identify import identify
+    from forearm import identify
 
     read = {
         "columns": columns_of(given),

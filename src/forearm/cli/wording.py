@@ -25,8 +25,15 @@ WORDS = (
     (r"\btry friction='(\w+)'", r"try --friction \1"),
     (r"\btry load=True", "try --load-friction"),
     (r"\bcheck=False", "--no-check"),
+    (r"^excite, start: ", "--q: "),
+    (r"^excite, torque_side: ", "--torque-side: "),
+    (r"^excite, (\w+): ", r"--\1: "),
+    (r"\bgive (\w+)= for another", r"give --\1 for another"),
     (r"\bGive acceleration=, torque= or voltage=,", "Give --acceleration, --torque or --voltage,"),
-    (r"^(?:generate|time_optimal|simulate|identify|forward|inverse|count|plan|check|compile|run): ", ""),
+    (
+        r"^(?:generate|time_optimal|excite|simulate|identify|forward|inverse|count|plan|check|compile|run): ",
+        "",
+    ),
     (r"^arm '([^']*)': voltages need ", r"--voltage: \1 needs "),
     (
         r"\(acceleration= of fa\.plan and fa\.Request, \[limits\] of a request file, "

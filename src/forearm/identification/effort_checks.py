@@ -1,113 +1,296 @@
-"""Efforts that belong to other joints, or have the wrong sign: found by what explains them."""
+"""Columns that belong to another joint or point the other way, found by what the arm can explain of efforts.
+
+Some hundred samples are fitted under every hypothesis: a column turned round, two exchanged, a zero
+elsewhere, another unit. One that explains far more than the log as it is names the columns that are wrong.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from forearm.errors import InputError
-from forearm.identification.drive_law import COULOMB, VISCOUS
-from forearm.identification.effort_model import EffortModel
-from forearm.identification.fitting import Fitting
-from forearm.identification.rows import Rows
-from forearm.identification.samples import LogSignals
+from forearm.identification.drive_law import COULOMB, ROTOR, VISCOUS
+from forearm.identification.effort_model import EffortModel, EffortScale
+from forearm.identification.samples import PreparedLog, Samples
 from forearm.spatial import Floats
 
-LOOKED_AT = 4000  # rows of a log, evenly spread
-LEAST = 3.0  # rows for each column: fewer say nothing
-BETTER = 0.35  # of what the own columns leave: another joint's that leave less are the right ones
-POOR = 0.05  # of an effort's variance: a joint whose own columns leave less has its own effort
-CLEAR = 6.0  # deviations: dry friction that drives this clearly is no accident
+if TYPE_CHECKING:
+    from forearm.identification.fitting import Fitting
+
+LOOKED_AT = 600  # samples,
+FIRST = 400_000  # of so many at most
+LEAST = 5  # samples for each unknown of a joint
+BAD = 0.02  # of a joint's variance: more left unexplained asks for a reason
+FAR_BETTER = 8.0  # times less is left, over all joints together: a hypothesis that is believed
+MARGIN = 0.7  # of the logarithm: hypotheses that are no better than others cannot be told apart,
+MOST_SAID = 3  # and so many are said
+ROUNDS = 3  # of weights and fits
+SMALL = 1e-9  # of a column's length squared: what keeps columns apart that the samples do not
+SHOWS = 0.1  # of the rms of efforts: an inertia that shows
+QUARTER = 0.5 * np.pi
 
 
-def check_efforts(fitting: Fitting) -> None:
-    """Refuse logs in which efforts stand in the columns of other joints, or have the wrong sign."""
-    for log, source in enumerate(fitting.sources):
-        every = 1 + source.log.signals.used // source.averaged // LOOKED_AT
-        rows = [_thinned(block, every) for block in fitting.rows(log, fitting.model.values())]
-        columns, y, usable = (
-            np.concatenate([getattr(block, name) for block in rows]) for name in ("columns", "y", "usable")
-        )
-        _check_swapped(fitting.model, source.log.signals, columns, y, usable)
-        _check_signs(fitting.model, source.log.signals, columns, y, usable)
+@dataclass(frozen=True)
+class Hypothesis:
+    """What may be wrong: columns as they would have to be, and a sentence.
+
+    Attributes:
+        q_order, effort_order: which column is each joint's.
+        q_sign, effort_factor: what they are multiplied by.
+        q_zero: what is added to positions.
+        message: names the columns.
+    """
+
+    q_order: tuple[int, ...]
+    effort_order: tuple[int, ...]
+    q_sign: tuple[float, ...]
+    effort_factor: tuple[float, ...]
+    q_zero: tuple[float, ...]
+    message: str
 
 
-def _thinned(rows: Rows, every: int) -> Rows:
-    some = slice(None, None, every)
-    arrays = (getattr(rows, name)[some] for name in ("t", "columns", "y", "effort", "speed", "usable"))
-    t, columns, y, effort, speed, usable = arrays
-    return Rows(t, columns, y, effort, speed, usable, rows.starts)
+def check_efforts(fitting: Fitting) -> list[str]:
+    """Refuse logs whose columns are exchanged or point the other way; sentences on what is doubtful.
+
+    Args:
+        fitting: logs and the model of their efforts.
+    """
+    model = _linear(fitting.model)
+    said: list[str] = []
+    for source in fitting.sources:
+        some = _some_samples(source.log, source.scale)
+        if some is not None and len(some.t) >= LEAST * model.width:
+            said += _Look(model, some, source.log, source.dead_zone).findings()
+    return said
 
 
-def _check_swapped(model: EffortModel, known: LogSignals, columns: Floats, y: Floats, usable: Floats) -> None:
-    """Two joints whose efforts are explained far better by each other's columns."""
-    n = model.arm.n
-    left = np.full((n, n), np.nan)  # of effort k, by the columns of joint i
-    for i in range(n):
-        there = usable[:, i].astype(bool)
-        A = _scaled(columns[there, i, : model.width])
-        if len(A) < LEAST * A.shape[1] or not A.size:
-            continue
-        Q = np.linalg.qr(A)[0]
-        given = y[there] - y[there].mean(axis=0)
-        spread = np.maximum(np.sum(given**2, axis=0), 1e-300)
-        left[i] = np.sum((y[there] - Q @ (Q.T @ y[there])) ** 2, axis=0) / spread
-    for i in range(n):
-        for k in range(i + 1, n):
-            own, other = (left[i, i], left[k, k]), (left[i, k], left[k, i])
-            if min(own) > POOR and other[0] < BETTER * own[0] and other[1] < BETTER * own[1]:
-                a, b = known.effort_columns[i], known.effort_columns[k]
-                raise InputError(
-                    f"{known.name}: {a} and {b} look exchanged: the motion of "
-                    f"{model.arm.joints[i].name} leaves {own[0]:.0%} of the variance of {a} but "
-                    f"{other[0]:.0%} of {b}, and the other way round. Exchange the columns, or say which is "
-                    "which (columns=, --columns); check=False goes on."
-                )
+def _linear(model: EffortModel) -> EffortModel:
+    """The model with viscous and Coulomb friction alone: good enough to tell columns apart."""
+    laws = tuple(
+        replace(law, friction="coulomb" if law.friction == "stribeck" else law.friction, transmission=None)
+        for law in model.laws
+    )
+    return replace(model, laws=laws)
 
 
-def _check_signs(model: EffortModel, known: LogSignals, columns: Floats, y: Floats, usable: Floats) -> None:
-    """Joints whose friction would drive: their efforts have the wrong sign."""
-    p = len(model.base)
-    for i, law in enumerate(model.laws):
-        there = usable[:, i].astype(bool)
-        figures = law.figures
-        own = [p + figures.index(f) for f in (VISCOUS, *COULOMB) if f in figures]
-        A = columns[there, i, : model.width]
-        keep = np.flatnonzero(A.any(axis=0))
-        if len(own) < 3 or len(A) < LEAST * len(keep):
-            continue
-        power = _friction_power(
-            A[:, keep], y[there, i], [int(np.flatnonzero(keep == k)[0]) for k in own if k in keep]
-        )
-        if power is None:
-            continue
-        if power < -CLEAR:
-            name = known.effort_columns[i]
+def _some_samples(log: PreparedLog, scale: EffortScale) -> Samples | None:
+    """Samples spread over a log, efforts as torques."""
+    rows = min(log.signals.used, FIRST)
+    every = max(rows // LOOKED_AT, 1)
+    parts: list[Samples] = []
+    seen = 0
+    for block in log.blocks():
+        torques = scale.torque(block)
+        which = slice(-seen % every, None, every)
+        parts.append(replace(torques, **{name: getattr(torques, name)[which] for name in _ARRAYS}))
+        seen += len(block.t)
+        if seen >= rows:
+            break
+    if not parts:
+        return None
+    joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS}
+    return Samples(**joined, current=None, starts=True)
+
+
+_ARRAYS = ("t", "q", "qd", "qdd", "effort", "slope", "usable")
+
+
+class _Look:
+    """Samples of a log under one hypothesis after the other."""
+
+    def __init__(self, model: EffortModel, s: Samples, log: PreparedLog, dead_zone: Floats) -> None:
+        self.model, self.s, self.log = model, s, log
+        self.dead_zone = dead_zone
+        self.n = model.arm.n
+        effort = np.where(s.usable, s.effort, np.nan)
+        self.size = np.nanstd(effort, axis=0) if s.usable.any(axis=0).all() else np.zeros(self.n)
+        self._motion: tuple[object, ...] | None = None
+        self._products: list[tuple[Floats, Floats, int]] = []
+
+    def findings(self) -> list[str]:
+        """Sentences; InputError where a column is wrong for sure."""
+        if not (self.size > 0.0).all():
+            return []  # a joint without an effort: there is nothing to exchange it with
+        as_it_is = self._nothing()
+        left, x = self._left(as_it_is)
+        if (left < BAD).all():
+            self._check_senses(x)
+            return []
+        tried = [(h, self._left(h)[0]) for h in self._hypotheses()]
+        least = min(float(np.sum(np.log(share))) for _, share in tried) if tried else np.inf
+        if least < np.sum(np.log(left)) - np.log(FAR_BETTER):
+            alike = [(h, share) for h, share in tried if np.sum(np.log(share)) < least + MARGIN]
+            said, share = " Or: ".join(h.message for h, _ in alike[:MOST_SAID]), alike[0][1]
             raise InputError(
-                f"{known.name}: {name} seems to have the wrong sign: friction of {model.arm.joints[i].name} "
-                f"would drive it instead of braking ({-power:.0f} deviations from none). tau is the torque "
-                "that the drive gives, positive with q. Change its sign; check=False goes on."
+                f"{self.log.signals.name}: {said} The model leaves up to {100.0 * left.max():.3g} % of the "
+                f"variance of a joint's effort unexplained as the log is, else {100.0 * share.max():.3g} %."
+            )
+        self._check_senses(x)
+        return []
+
+    def _left(self, h: Hypothesis) -> tuple[Floats, Floats]:
+        """The share of every joint's variance that a fit leaves (n,), and its unknowns."""
+        motion = (h.q_order, h.q_sign, h.q_zero)
+        if self._motion != motion:
+            self._motion, self._products = motion, self._products_of(self._under(h))
+        p, count = len(self.model.base), len(self.model.names)
+        own, spread = [], np.zeros(self.n)
+        for i, place in enumerate(self.model.places):
+            k = self.model.width + h.effort_order[i]
+            which = [*range(p), *range(p, p + place.stop - place.start), k]
+            N, mean, rows = self._products[i]
+            factor = h.effort_factor[i]
+            N = N[np.ix_(which, which)].copy()
+            N[-1] *= factor
+            N[:, -1] *= factor
+            spread[i] = max(N[-1, -1] - rows * (factor * mean[h.effort_order[i]]) ** 2, 1e-300)
+            own.append((np.array([*range(p), *range(place.start, place.stop), count]), N))
+        weights, left, x = 1.0 / spread, np.ones(self.n), np.zeros(count)
+        for _ in range(ROUNDS):
+            total = np.zeros((count + 1, count + 1))
+            for w, (which, N) in zip(weights, own, strict=True):
+                total[np.ix_(which, which)] += w * N
+            sizes = np.sqrt(np.maximum(np.diag(total)[:-1], 1e-300))
+            scaled = total[:-1, :-1] / np.outer(sizes, sizes) + SMALL * np.eye(count)
+            x = np.linalg.solve(scaled, total[:-1, -1] / sizes) / sizes
+            z = np.append(x, -1.0)
+            left = np.array([max(float(z[which] @ N @ z[which]), 0.0) for which, N in own]) / spread
+            left = np.maximum(left, 1e-6)
+            weights = 1.0 / (spread * left)
+        return left, x
+
+    def _products_of(self, s: Samples) -> list[tuple[Floats, Floats, int]]:
+        """For every joint the products of its columns and of the efforts of all joints, their means, rows."""
+        model = self.model
+        C, _ = model.columns(s, model.values())
+        dead = np.where(model.is_dry, self.dead_zone, -1.0)
+        there = s.usable.all(axis=1)[:, None] & (np.abs(s.qd) > dead)
+        known = np.broadcast_to(np.asarray(model.known(s)), s.q.shape)
+        made = []
+        for i in range(self.n):
+            y = s.effort - known[:, i : i + 1]
+            whole = np.concatenate([C[:, i], y], axis=1)[there[:, i]]
+            mean = whole[:, model.width :].mean(axis=0) if len(whole) else np.zeros(self.n)
+            made.append((whole.T @ whole, mean, len(whole)))
+        return made
+
+    def _under(self, h: Hypothesis) -> Samples:
+        s = self.s
+        order, sign = list(h.q_order), np.array(h.q_sign)
+        return replace(
+            s,
+            q=sign * s.q[:, order] + h.q_zero,
+            qd=sign * s.qd[:, order],
+            qdd=sign * s.qdd[:, order],
+            effort=np.where(s.usable, s.effort, 0.0),
+        )
+
+    def _nothing(self, **changes: tuple[float, ...] | tuple[int, ...] | str) -> Hypothesis:
+        same, ones = tuple(range(self.n)), (1.0,) * self.n
+        as_it_is = Hypothesis(same, same, ones, ones, (0.0,) * self.n, "")
+        return replace(as_it_is, **changes)  # type: ignore[arg-type]
+
+    def _hypotheses(self) -> Iterator[Hypothesis]:
+        """One column first, then two; those of one motion of the joints one after the other."""
+        q, effort = self.log.signals.q_columns, self.log.signals.effort_columns
+        turned = [_at(self.n, i, -1.0, 1.0) for i in range(self.n)]
+        for i in range(self.n):
+            text = f"column {effort[i]!r} has the wrong sign: turn it round."
+            yield self._nothing(effort_factor=turned[i], message=text)
+        for i, swapped in self._exchanges():
+            text = f"columns {effort[i[0]]!r} and {effort[i[1]]!r} are exchanged."
+            yield self._nothing(effort_order=swapped, message=text)
+        for i in range(self.n):
+            text = f"column {q[i]!r} has the wrong sign: turn it round."
+            yield self._nothing(q_sign=turned[i], message=text)
+            text = (
+                f"columns {q[i]!r} and {effort[i]!r} both have the wrong sign: the joint turns the other way "
+                "than in the arm file. Turn both round, or its axis."
+            )
+            yield self._nothing(q_sign=turned[i], effort_factor=turned[i], message=text)
+        for i, swapped in self._exchanges():
+            text = f"columns {q[i[0]]!r} and {q[i[1]]!r} are exchanged."
+            yield self._nothing(q_order=swapped, message=text)
+            text = (
+                f"columns of {self._joint(i[0])} and {self._joint(i[1])} are exchanged: {q[i[0]]!r} with "
+                f"{q[i[1]]!r}, {effort[i[0]]!r} with {effort[i[1]]!r}."
+            )
+            yield self._nothing(q_order=swapped, effort_order=swapped, message=text)
+        for i in range(self.n):
+            yield from self._other_units(i, effort[i])
+        for i in range(self.n):
+            yield from self._other_zeros(i, q[i])
+
+    def _exchanges(self) -> Iterator[tuple[tuple[int, int], tuple[int, ...]]]:
+        for i, j in combinations(range(self.n), 2):
+            yield (i, j), tuple(j if k == i else i if k == j else k for k in range(self.n))
+
+    def _other_units(self, i: int, column: str) -> Iterator[Hypothesis]:
+        ratio = float(self.model.ratios[i])
+        units = [(1e-3, "is in thousandths of the unit of the others: divide it by 1000.")]
+        units += [(1e3, "is 1000 times too small: multiply it by 1000.")]
+        if ratio > 2.0 and self.log.signals.effort == "tau":
+            units += [
+                (ratio, f"is motor torque; multiply it by the gear ratio, {ratio:g}."),
+                (1.0 / ratio, f"is multiplied by the gear ratio twice; divide it by {ratio:g}."),
+            ]
+        for factor, text in units:
+            yield self._nothing(
+                effort_factor=_at(self.n, i, factor, 1.0), message=f"column {column!r} {text}"
             )
 
+    def _other_zeros(self, i: int, column: str) -> Iterator[Hypothesis]:
+        if self.model.arm.joints[i].kind != "revolute":
+            return
+        for zero, words in ((QUARTER, "90"), (-QUARTER, "-90"), (2.0 * QUARTER, "180")):
+            yield self._nothing(
+                q_zero=_at(self.n, i, zero, 0.0),
+                message=f"column {column!r} has another zero than the arm file: add {words} deg.",
+            )
 
-def _friction_power(A: Floats, y: Floats, own: list[int]) -> float | None:
-    """Dry friction forwards less backwards over its deviation: negative where friction drives."""
-    if len(own) < 3:
-        return None
-    sizes = np.linalg.norm(A, axis=0)
-    U, values, V = np.linalg.svd(A / sizes, full_matrices=False)
-    shown = values > 1e-8 * values[0]
-    inverse = (V[shown].T / values[shown]) @ U[:, shown].T / sizes[:, None]
-    x = inverse @ y
-    variance = float(np.sum((y - A @ x) ** 2)) / max(len(y) - int(shown.sum()), 1)
-    wanted = np.zeros(len(x))
-    wanted[own[1]], wanted[own[2]] = 1.0, -1.0
-    spread = np.sqrt(variance * float(np.sum((wanted @ inverse) ** 2)))
-    return float(wanted @ x) / spread if spread > 0.0 else None
+    def _check_senses(self, x: Floats) -> None:
+        """Refuse efforts that brake where they should drive: the joint would have a negative inertia."""
+        model, s = self.model, self.s
+        p = len(model.base)
+        wrong = []
+        at_rest = np.zeros_like(s.q)
+        for i, place in enumerate(model.places):
+            pushed = at_rest.copy()
+            pushed[:, i] = 1.0
+            Y = [
+                model.columns(replace(s, qd=at_rest, qdd=qdd), model.values())[0][:, i]
+                for qdd in (pushed, at_rest)
+            ]
+            figures = dict(zip(model.laws[i].figures, x[place], strict=True))
+            inertia = float(np.mean((Y[0][:, :p] - Y[1][:, :p]) @ x[:p]))
+            inertia += figures.get(ROTOR, 0.0) * float(model.ratios[i]) ** 2
+            friction = figures.get(VISCOUS, 0.0) + figures.get(COULOMB[0], 0.0) - figures.get(COULOMB[1], 0.0)
+            if inertia * float(np.std(s.qdd[:, i])) < -SHOWS * self.size[i] and friction <= 0.0:
+                wrong.append(i)
+        if wrong:
+            known, joints = self.log.signals, ", ".join(self._joint(i) for i in wrong)
+            raise InputError(
+                f"{known.name}: {_columns([known.effort_columns[i] for i in wrong])} the wrong sign, or the "
+                f"positions have ({_listed([known.q_columns[i] for i in wrong])}): inertia and friction of "
+                f"{joints} would be negative. Turn one of them round."
+            )
+
+    def _joint(self, i: int) -> str:
+        return self.model.arm.joints[i].name
 
 
-def _scaled(A: Floats) -> Floats:
-    """Columns that are not 0, at unit length, independent ones only."""
-    A = A[:, A.any(axis=0)]
-    sizes = np.linalg.norm(A, axis=0)
-    U, values, _ = np.linalg.svd(A / np.where(sizes > 0.0, sizes, 1.0), full_matrices=False)
-    return np.asarray(U[:, values > 1e-9 * values.max(initial=1e-300)])
+def _at(n: int, i: int, value: float, others: float) -> tuple[float, ...]:
+    return tuple(value if k == i else others for k in range(n))
+
+
+def _columns(names: Sequence[str]) -> str:
+    return f"column {_listed(names)} has" if len(names) == 1 else f"columns {_listed(names)} have"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in names)

@@ -12,10 +12,10 @@ from forearm.errors import InputError
 from forearm.identification.condensed import Triangles, condense, whitened
 from forearm.identification.drive_law import STRIBECK_SPEED
 from forearm.identification.effort_model import EffortModel
-from forearm.identification.least_squares import Solution, Unknowns, solve
+from forearm.identification.least_squares import FitSolution, FitUnknowns, solve
 from forearm.identification.motor_fit import MotorFit
 from forearm.identification.noise_model import Autocovariances
-from forearm.identification.questions import Asked, unknowns_of
+from forearm.identification.questions import FitRequest, unknowns_of
 from forearm.identification.rows import Extras, Rows, RowSource
 from forearm.progress import Progress
 from forearm.spatial import Floats
@@ -23,7 +23,8 @@ from forearm.spatial import Floats
 FOLDS = 5  # parts of a single log that are left out in turn
 MOST_KEPT = 100_000_000  # bytes of rows: more are made anew in every pass
 PASSES = 12  # of a stage
-SHIFT_MOVES = 0.05  # of its deviation: a shift that moves less has settled
+SHIFT_MOVES = 0.05  # of its deviation: a shift that moves less has settled,
+SHIFT_RESTS = 0.4  # after some passes one that moves less than that
 MOST_SHIFT = 50.0  # periods: efforts that come later belong to another motion
 STILL = 0.01  # of their deviations: unknowns that move less have settled
 ENOUGH = 2.0  # rows for each unknown, at least
@@ -49,7 +50,7 @@ class Fitting:
 
     model: EffortModel
     sources: list[RowSource]
-    asked: Asked
+    asked: FitRequest
     weighting: str
     fastest: Floats
     motors: MotorFit | None = None
@@ -114,16 +115,21 @@ class Fitting:
         total = source.log.signals.used // source.averaged
         return condense(rows, self.model.arm.n, self.model.width + 1 + further, self.folds, total)
 
-    def shift(self, solution: Solution) -> bool:
-        """Move efforts by the shifts that a fit found; whether any moved."""
+    def shift(self, solution: FitSolution, k: int = 0) -> bool:
+        """Move efforts by the shifts that pass k found; whether any moved.
+
+        Rows come and go at reversals as a shift moves, and it may never come to rest: what counts as rest
+        grows with the passes.
+        """
         moved = False
+        rest = SHIFT_MOVES * 2.0 ** max(k - 3, 0)
         for log, source in enumerate(self.sources):
             place = solution.unknowns.shift_place(log)
             if place is None:
                 continue
             step = float(solution.x[place])
             spread = math.sqrt(float(_variance(solution, place)))
-            if abs(step) > max(SHIFT_MOVES * spread, 1e-4 * source.log.signals.period):
+            if abs(step) > max(min(rest, SHIFT_RESTS) * spread, 1e-4 * source.log.signals.period):
                 most = MOST_SHIFT * source.log.signals.period
                 self.sources[log] = replace(source, shift=float(np.clip(source.shift - step, -most, most)))
                 self._kept.pop(log, None)
@@ -131,7 +137,7 @@ class Fitting:
         return moved
 
 
-def _variance(solution: Solution, place: int) -> float:
+def _variance(solution: FitSolution, place: int) -> float:
     E = solution.unknowns.E[place]
     finite = np.isfinite(np.diag(solution.covariance))
     C = np.where(np.outer(finite, finite), solution.covariance, 0.0)
@@ -139,7 +145,7 @@ def _variance(solution: Solution, place: int) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class FittedStage:
     """A stage that came to its end.
 
     Attributes:
@@ -150,14 +156,14 @@ class Fitted:
         settled: whether the last pass moved nothing.
     """
 
-    solution: Solution
+    solution: FitSolution
     x: Floats
     raw: list[list[Triangles]]
     coefficients: Floats
     settled: bool
 
 
-def fit_stage(fitting: Fitting, x: Floats, is_full: bool) -> Fitted:
+def fit_stage(fitting: Fitting, x: Floats, is_full: bool) -> FittedStage:
     """One stage from the unknowns x (of the model) on: as many passes as it takes."""
     model, weighted = fitting.model, fitting.weighting != "ordinary"
     raw, solution, settled = _passes(fitting, x, is_full, None)
@@ -172,16 +178,16 @@ def fit_stage(fitting: Fitting, x: Floats, is_full: bool) -> Fitted:
                 raw = fitting.condensed(x)
     if fitting.weighting == "robust":
         solution = _robust(fitting, solution, coefficients, is_full)
-    return Fitted(solution, solution.x, raw, coefficients, settled)
+    return FittedStage(solution, solution.x, raw, coefficients, settled)
 
 
 def _passes(
     fitting: Fitting, x: Floats, is_full: bool, coefficients: Floats | None
-) -> tuple[list[list[Triangles]], Solution, bool]:
+) -> tuple[list[list[Triangles]], FitSolution, bool]:
     """Gauss and Newton's steps: rows at x, solved, until x and the shifts stay."""
     model, weighted = fitting.model, fitting.weighting != "ordinary"
     changes = not model.is_linear
-    for _ in range(PASSES):
+    for k in range(PASSES):
         data = fitting.condensed(x, coefficients)
         unknowns = unknowns_of(model, fitting.asked, x, is_full)
         _check_rows(fitting, data, len(unknowns.names))
@@ -189,10 +195,11 @@ def _passes(
         found = (
             _bounded(model, x, solution.x[: len(model.names)]) if changes else solution.x[: len(model.names)]
         )
-        moved = fitting.shift(solution)
+        moved = fitting.shift(solution, k)
         still = not changes or _is_still(solution, x, found)
         x = found
-        if still and not moved:
+        # slopes of the first pass are those of the arm as given, or of rows that are not whitened yet
+        if still and not moved and (k or not any(fitting.asked.shifts)):
             return data, solution, True
     return data, solution, False
 
@@ -211,7 +218,7 @@ def _check_rows(fitting: Fitting, data: list[list[Triangles]], unknowns: int) ->
         )
 
 
-def _is_still(solution: Solution, before: Floats, after: Floats) -> bool:
+def _is_still(solution: FitSolution, before: Floats, after: Floats) -> bool:
     E = solution.unknowns.E[: len(after)]
     finite = np.isfinite(np.diag(solution.covariance))
     C = np.where(np.outer(finite, finite), solution.covariance, 0.0)
@@ -231,7 +238,7 @@ def _bounded(model: EffortModel, before: Floats, after: Floats) -> Floats:
     return made
 
 
-def residuals(model: EffortModel, rows: Rows, solution: Solution, log: int) -> Floats:
+def residuals(model: EffortModel, rows: Rows, solution: FitSolution, log: int) -> Floats:
     """What a solution leaves of rows (T, n)."""
     unknowns, x = solution.unknowns, solution.x
     made = model.times(rows.columns, unknowns.of_log(log, x))
@@ -243,7 +250,7 @@ def residuals(model: EffortModel, rows: Rows, solution: Solution, log: int) -> F
     return np.asarray(rows.y - made)
 
 
-def _coefficients(fitting: Fitting, solution: Solution) -> Floats:
+def _coefficients(fitting: Fitting, solution: FitSolution) -> Floats:
     """How the noise of neighbouring rows hangs together."""
     sums = Autocovariances(fitting.model.arm.n)
     x = solution.x[: len(fitting.model.names)]
@@ -259,7 +266,7 @@ class Weights:
     """Rows weighed by what a solution leaves of them: those far off count less. Huber's."""
 
     model: EffortModel
-    solution: Solution
+    solution: FitSolution
     sums: Floats  # (4, n): rows, weights, psi^2, rows within
 
     def applied(self, log: int, rows: Iterable[Rows]) -> Iterator[Rows]:
@@ -280,7 +287,7 @@ class Weights:
         return np.asarray(self.solution.sigma * np.sqrt(psi / count * (weights / count)) / (within / count))
 
 
-def _robust(fitting: Fitting, solution: Solution, coefficients: Floats, is_full: bool) -> Solution:
+def _robust(fitting: Fitting, solution: FitSolution, coefficients: Floats, is_full: bool) -> FitSolution:
     model = fitting.model
     sigma = solution.sigma
     for _ in range(ROBUST_ROUNDS):
@@ -291,24 +298,13 @@ def _robust(fitting: Fitting, solution: Solution, coefficients: Floats, is_full:
         unknowns = unknowns_of(model, fitting.asked, x, is_full)
         before = solution
         solution = solve(unknowns, data, weights.sigma(), weighted=True)
-        solution = replace(solution, covariance=_given_noise(solution), sigma=sigma)
+        solution = replace(solution, sigma=sigma)
         if _is_still(solution, before.x, solution.x):
             break
     return solution
 
 
-def _given_noise(solution: Solution) -> Floats:
-    """The covariance of a fit whose rows have the noise that they were weighed with."""
-    kept = list(solution.kept)
-    made = np.array(solution.covariance)
-    A = solution.R[:, kept]
-    sizes = np.linalg.norm(A, axis=0)
-    inverse = np.linalg.pinv(A / sizes) / sizes[:, None]
-    made[np.ix_(kept, kept)] = inverse @ inverse.T
-    return made
-
-
-def _spread(fitting: Fitting, solution: Solution, coefficients: Floats) -> Floats:
+def _spread(fitting: Fitting, solution: FitSolution, coefficients: Floats) -> Floats:
     """The noise of rows by the median of what is left, which rows far off do not move (n,)."""
     model, x = fitting.model, solution.x[: len(fitting.model.names)]
     left: list[Floats] = []
@@ -321,7 +317,7 @@ def _spread(fitting: Fitting, solution: Solution, coefficients: Floats) -> Float
 
 
 def with_first_speeds(fitting: Fitting, x: Floats) -> Floats:
-    """The unknowns with the beginnings of Stribeck's speeds that leave least, of some shares of the largest."""
+    """The unknowns with those first guesses of Stribeck's speeds that leave least."""
     model, asked = fitting.model, fitting.asked
     tried = []
     for share in SPEEDS:
@@ -343,7 +339,7 @@ def with_first_speeds(fitting: Fitting, x: Floats) -> Floats:
 
 
 def left_out(
-    fitted: Fitted, weighted: bool, possible: Callable[[Solution], Floats], progress: Progress | None
+    fitted: FittedStage, weighted: bool, possible: Callable[[FitSolution], Floats], progress: Progress | None
 ) -> Floats:
     """The rms (L, n) of parts of the data that a fit to the others predicts; NaN if there are no others.
 
@@ -383,7 +379,7 @@ def _without(data: list[list[Triangles]], log: int, fold: int) -> list[list[Tria
     ]
 
 
-def _square(unknowns: Unknowns, log: int, joint: int, R: Floats, x: Floats) -> float:
+def _square(unknowns: FitUnknowns, log: int, joint: int, R: Floats, x: Floats) -> float:
     model = unknowns.model
     p, place = len(model.base), model.places[joint]
     own = unknowns.of_log(log, x)

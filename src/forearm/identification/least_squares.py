@@ -17,11 +17,12 @@ DEPENDENT = 1e-7  # of a column's length: what is left of it beside those before
 ROUNDS = 4  # of weights and fits
 MOST_ROUNDS = 40  # where gains multiply the other unknowns
 SETTLED = 1e-10
+FEWEST = 8.0  # rows beyond those that unknowns take up, for a joint's noise
 QUIETEST = 1e-6  # of the noisiest joint: no joint is weighed more, as one without noise would be
 
 
 @dataclass(frozen=True, eq=False)
-class Unknowns:
+class FitUnknowns:
     """What is solved for: x = fixed + E z over all unknowns of the model, loads and shifts.
 
     Attributes:
@@ -51,7 +52,7 @@ class Unknowns:
 
     @property
     def count(self) -> int:
-        """Unknowns of the model, which come first."""
+        """FitUnknowns of the model, which come first."""
         return len(self.model.names)
 
     def load_place(self, log: int) -> slice:
@@ -102,7 +103,7 @@ class Unknowns:
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class FitSolution:
     """A fit.
 
     Attributes:
@@ -116,7 +117,7 @@ class Solution:
         R, rhs: the triangle of all weighed rows over z, and what it is to explain.
     """
 
-    unknowns: Unknowns
+    unknowns: FitUnknowns
     z: Floats
     covariance: Floats
     kept: tuple[int, ...]
@@ -139,8 +140,8 @@ class Solution:
 
 
 def solve(
-    unknowns: Unknowns, data: Sequence[Sequence[Triangles]], sigma: Floats | None = None, *, weighted: bool
-) -> Solution:
+    unknowns: FitUnknowns, data: Sequence[Sequence[Triangles]], sigma: Floats | None = None, *, weighted: bool
+) -> FitSolution:
     """The unknowns from condensed data, for each log its parts; weighted by the noise of joints, which is
     found on the way, unless it is given.
     """
@@ -178,8 +179,8 @@ def _merged(parts: Sequence[Triangles]) -> Triangles:
 
 
 def _solved(
-    unknowns: Unknowns, data: Sequence[Sequence[Triangles]], sigma: Floats, weighted: bool, x: Floats
-) -> Solution:
+    unknowns: FitUnknowns, data: Sequence[Sequence[Triangles]], sigma: Floats, weighted: bool, x: Floats
+) -> FitSolution:
     n = len(sigma)
     pieces: list[tuple[int, int, Floats, Floats]] = []  # log, joint, rows over z, what they explain
     for log, parts in enumerate(data):
@@ -203,33 +204,17 @@ def _solved(
         counts[log] = np.sum([triangles.counts for triangles in parts], axis=0)
     freedom = np.maximum(freedom + counts.sum(axis=0), 1.0)
     found = np.sqrt(squares.sum(axis=0) / freedom)
-    told = counts.sum(axis=0) > 0.0
-    largest = float(found[told].max(initial=0.0)) or 1.0
-    found = np.where(told, np.maximum(found, QUIETEST * largest), largest)
+    told = freedom >= FEWEST  # fewer say nothing of their noise
+    largest = float(found[told].max(initial=0.0)) or float(found.max(initial=0.0)) or 1.0
+    found = np.where(told, np.maximum(found, QUIETEST * largest), np.maximum(found, largest))
     if not weighted:
         found = np.full(n, np.sqrt(squares.sum() / freedom.sum()))
     covariance = np.zeros((len(z), len(z)))
-    covariance[np.ix_(kept, kept)] = _covariance(pieces, kept, inverse, sigma, found)
+    # rows were divided by their noise, unless all are taken alike
+    covariance[np.ix_(kept, kept)] = inverse @ inverse.T * (1.0 if weighted else found[0] ** 2)
     for k in others:
         covariance[k, k] = np.inf
-    return Solution(unknowns, z, covariance, tuple(kept), combinations, found, squares, counts, A, rhs)
-
-
-def _covariance(
-    pieces: Sequence[tuple[int, int, Floats, Floats]],
-    kept: list[int],
-    inverse: Floats,
-    weights: Floats,
-    sigma: Floats,
-) -> Floats:
-    """Of a fit with these weights where rows of joint i have noise sigma_i."""
-    if np.allclose(weights * (sigma[0] / weights[0]), sigma, rtol=1e-12):
-        return np.asarray(inverse @ inverse.T * (sigma[0] / weights[0]) ** 2)
-    bread = inverse @ inverse.T
-    meat = np.zeros_like(bread)
-    for _, i, G, _ in pieces:
-        meat += (sigma[i] / weights[i] ** 2) ** 2 * G[:, kept].T @ G[:, kept]
-    return np.asarray(bread @ meat @ bread)
+    return FitSolution(unknowns, z, covariance, tuple(kept), combinations, found, squares, counts, A, rhs)
 
 
 def _inverse(A: Floats) -> Floats:

@@ -1,4 +1,8 @@
-"""Efforts of a piece taken at other times than those of its rows: between samples by cubics."""
+"""The motion of a piece at other times than those of its rows: between samples by cubics.
+
+Not the efforts: an average of two samples has less noise than either, and a fit would rather shift efforts by
+half a sample than not at all. Positions go through a window that is longer than that.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +15,15 @@ NEGLIGIBLE = 1e-9  # weight of a sample that does not count
 
 
 class Shifter:
-    """Takes rows of one piece in, gives those out whose efforts at t + shift are known.
+    """Takes rows of one piece in, gives those out whose motion at t + shift is known.
 
     Args:
         shift: s.
-        efforts: the columns that are shifted.
-        usable: columns that are 1 where efforts can be used, one for each of the first efforts.
+        motion: the columns that are shifted.
     """
 
-    def __init__(self, shift: float, efforts: slice, usable: slice) -> None:
-        self._shift, self._efforts, self._usable = shift, efforts, usable
+    def __init__(self, shift: float, motion: slice) -> None:
+        self._shift, self._motion = shift, motion
         self._rows: Floats | None = None
         self._next = 0  # of these rows, whose turn it is
         self._begin = 0.0
@@ -63,10 +66,7 @@ class Shifter:
         left = np.clip(np.searchsorted(t, x, side="right") - AROUND, 0, len(t) - 2 * AROUND)
         nodes = left[:, None] + np.arange(2 * AROUND)
         weights = _lagrange(t[nodes], x)
-        counts = np.abs(weights) > NEGLIGIBLE
-        rows[:, self._efforts] = np.einsum("kj,kjm->km", weights, self._rows[:, self._efforts][nodes])
-        usable = self._rows[:, self._usable][nodes] > 0.0
-        rows[:, self._usable] = (usable | ~counts[:, :, None]).all(axis=1)
+        rows[:, self._motion] = np.einsum("kj,kjm->km", weights, self._rows[:, self._motion][nodes])
         return rows
 
     def _forget(self) -> None:

@@ -75,7 +75,7 @@ class _SampleMaker:
         self._efforts = slice(first, first + count)
         self._usable = slice(first + count, first + count + n)
         self._has_current = bool(beside)
-        self._shifter = Shifter(shift, self._efforts, self._usable)
+        self._shifter = Shifter(-shift, slice(1, first))
         self._held = np.zeros(count)  # the last efforts that were numbers
         self._rows = np.zeros((0, first + count + n))
         self._starts = True

@@ -1,0 +1,212 @@
+"""How often intervals hold the truth, over many logs that differ by their noise alone.
+
+`PYTHONPATH=src:tests python tests/identification/coverage.py 300` prints the table.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from identification.dense_fit import dense_columns
+from identification.measured import FourierMotion, closed_loop, excited_motion, measured
+from identification.true_arms import believed, small_true, true_values, with_motors_of, with_stribeck
+from numpy.typing import NDArray
+
+import forearm as fa
+from forearm import Arm
+from forearm.identification.result import Identification
+
+Floats = NDArray[np.float64]
+CONFIDENCE = 0.95
+NOISE = 0.02  # of each joint's rms, on efforts
+FAR = 1e3  # standard deviations: a value that far off is a failure of another kind
+
+
+@dataclass(frozen=True, eq=False)
+class Circumstance:
+    """A true arm, how logs of it are measured, and what is asked of them."""
+
+    name: str
+    true: Arm
+    nominal: Arm
+    motion: FourierMotion
+    log: Callable[[int], dict[str, Floats]]
+    options: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, float] = field(default_factory=dict)  # true values that the arm does not have
+
+
+@dataclass(frozen=True, eq=False)
+class Coverage:
+    """Of every parameter how often its interval held the truth, and (found - true) / std (seeds, p)."""
+
+    names: tuple[str, ...]
+    scores: Floats
+    relative: Floats  # std over the true value, median over seeds
+
+    @property
+    def shares(self) -> Floats:
+        """Of every parameter (p,)."""
+        z = NormalDist().inv_cdf(0.5 + 0.5 * CONFIDENCE)
+        return np.asarray(np.mean(np.abs(self.scores) <= z, axis=0))
+
+    @property
+    def bias(self) -> Floats:
+        """The mean of what is wrong, in standard deviations (p,)."""
+        return np.asarray(np.mean(self.scores, axis=0))
+
+    @property
+    def spread(self) -> Floats:
+        """How far values spread over seeds, in standard deviations as stated (p,): 1 is right."""
+        return np.asarray(np.std(self.scores, axis=0))
+
+
+def expected(found: Identification, true: Arm, motion: FourierMotion, extra: dict[str, float]) -> Floats:
+    """The true value of every parameter (p,), NaN where data say nothing.
+
+    What stays at a guess is wrong by what others must make up for: they take it up as the regressor says.
+    """
+    values = true_values(true) | extra
+    names = found.parameters.names
+    told = np.isfinite(np.asarray(found.std))
+    q, qd, qdd = motion.at(np.linspace(0.0, motion.duration, 211))
+    shown = [x for x in (*values, *names) if _is_linear(x)]
+    linear = list(dict.fromkeys(shown))
+    A = dense_columns(true, {"q": q, "qd": qd, "qdd": qdd}, linear, found.torque_side).reshape(
+        -1, len(linear)
+    )
+    place = {name: k for k, name in enumerate(names)}
+    kept = [x for x in linear if x in place and told[place[x]]]
+    others = [x for x in linear if x not in kept and (x in place or x.endswith("rotor_inertia"))]
+    wrong = np.array([values[x] - (found.parameters[x] if x in place else 0.0) for x in others])
+    sizes = np.linalg.norm(A, axis=0)
+    at = [linear.index(x) for x in kept]
+    made_up = A[:, [linear.index(x) for x in others]] @ wrong
+    more = np.linalg.lstsq(A[:, at] / sizes[at], made_up, rcond=None)[0] / sizes[at]
+    taken = dict(zip(kept, more.tolist(), strict=True))
+    return np.array([values[x] + taken.get(x, 0.0) if told[k] else np.nan for k, x in enumerate(names)])
+
+
+def _is_linear(name: str) -> bool:
+    ends = (".gain", ".torque_constant", ".resistance", ".offset", ".stribeck_speed", ".shift")
+    return not name.endswith(ends) and ".static." not in name and "payload." not in name
+
+
+def coverage_of(case: Circumstance, seeds: Sequence[int]) -> Coverage:
+    """Logs by their seeds, identified one after the other."""
+    scores, relative = [], []
+    names: tuple[str, ...] = ()
+    for seed in seeds:
+        found = fa.identify(case.nominal, case.log(seed), **{"torque_side": "motor", **case.options})
+        truth = expected(found, case.true, case.motion, case.extra)
+        std = np.asarray(found.std)
+        told = np.isfinite(truth) & np.isfinite(std)
+        names = tuple(x for x, is_told in zip(found.parameters.names, told, strict=True) if is_told)
+        scores.append(((np.asarray(found.parameters) - truth) / std)[told])
+        relative.append((std / np.maximum(np.abs(truth), 1e-12))[told])
+    return Coverage(names, np.clip(np.array(scores), -FAR, FAR), np.median(relative, axis=0))
+
+
+def fewest_covered(seeds: int, confidence: float, alarm: float) -> int:
+    """The count of intervals that hold the truth below which chance is rarer than `alarm`."""
+    total, k = 0.0, 0
+    while True:
+        total += math.comb(seeds, k) * confidence**k * (1.0 - confidence) ** (seeds - k)
+        if total > alarm:
+            return k
+        k += 1
+
+
+def most_covered(seeds: int, confidence: float, alarm: float) -> int:
+    """The count above which chance is rarer; as many as there are seeds where none is."""
+    return seeds - fewest_covered(seeds, 1.0 - confidence, alarm)
+
+
+def circumstances() -> dict[str, Circumstance]:
+    """What coverage is looked at in."""
+    arm = small_true(2)
+    nominal = believed(arm)
+    motion = excited_motion(arm, 10.0, 1)
+    rms = np.sqrt(np.mean(measured(arm, motion, rate=100.0)["tau"] ** 2, axis=0))
+    unequal = rms * [0.005, 0.1]
+    curved, load = with_stribeck(arm), {"mass": 0.8, "com": [0.02, -0.03, 0.06]}
+    slow = excited_motion(arm, 10.0, 2, harmonics=7)
+
+    by_sheet = with_motors_of(nominal, arm)
+
+    def case(name: str, true: Arm = arm, options: dict[str, Any] | None = None, **log: Any) -> Circumstance:
+        given = {"rate": 250.0, "effort_noise": NOISE, "is_share": True, **log}
+        return Circumstance(
+            name,
+            true,
+            nominal,
+            motion,
+            lambda seed: measured(true, motion, seed=seed, **given),
+            options or {},
+        )
+
+    sticking = Circumstance(
+        "closed loop that sticks",
+        arm,
+        nominal,
+        slow,
+        lambda seed: closed_loop(
+            arm, slow, rate=500.0, controller_of=nominal, q_noise=2e-5, effort_noise=NOISE * rms, seed=seed
+        ),
+    )
+    made = [
+        case("effort noise"),
+        case("unequal joint noise", effort_noise=unequal, is_share=False),
+        case(
+            "ordinary, unequal joint noise",
+            effort_noise=unequal,
+            is_share=False,
+            options={"weighting": "ordinary"},
+        ),
+        case("q noise 1e-5 rad", q_noise=1e-5),
+        case("q noise 1e-4 rad", q_noise=1e-4),
+        case("q steps of 1e-4 rad", q_step=1e-4),
+        case("q steps of 1e-3 rad", q_step=1e-3),
+        case("delay 4 ms", delay=4e-3),
+        case("effort steps of one sigma", effort_step=NOISE * rms),
+        case("behind the gear", side="link", options={"torque_side": "link"}),
+        case("motor current", effort="current"),
+        case("motor voltage", effort="voltage"),
+        case("Stribeck", true=curved, options={"friction": "stribeck"}),
+        case("known payload", payload=load, options={"payload": load}),
+        sticking,
+    ]
+    return {one.name: one for one in made}
+
+
+def main(count: int, chosen: Sequence[str]) -> None:
+    """The table, in Markdown."""
+    print("| circumstance | parameters | mean | least | most | largest bias / std | spread | s |")
+    for name, case in circumstances().items():
+        if chosen and name not in chosen:
+            continue
+        begun = time.process_time()
+        try:
+            found = coverage_of(case, range(count))
+        except Exception as error:  # a table of what works and what does not
+            print(f"| {name} | {type(error).__name__}: {error} |", flush=True)
+            continue
+        spent = (time.process_time() - begun) / count
+        worst = int(np.argmin(found.shares))
+        far = int(np.argmax(np.abs(found.bias)))
+        print(
+            f"| {name} | {len(found.names)} | {found.shares.mean():.3f} | {found.shares.min():.3f} "
+            f"({found.names[worst]}) | {found.shares.max():.3f} | {found.bias[far]:+.2f} ({found.names[far]}) | "
+            f"{found.spread.min():.2f}-{found.spread.max():.2f} | {spent:.3f} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 40, sys.argv[2:])

@@ -59,10 +59,8 @@ def measure_next(found: Identification) -> list[str]:
         said.append(f"So are parameters of {', '.join(list(owners)[MOST:])}.")
     said += _alike(found, rows, {row.name for worst in owners.values() for _, row in worst})
     if said:
-        logs = " ".join(log.signals.name for log in found.logs[:2])
-        said.append(
-            f"A motion that shows what these logs do not: forearm excite {found.before.name} --after {logs}"
-        )
+        after = " ".join(f"--after {log.signals.name}" for log in found.logs[:2])
+        said.append(f"A motion that shows what these logs do not: forearm excite {found.before.name} {after}")
     return said
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 SIDES = ("motor", "link")
 WEIGHTINGS = ("joint", "ordinary", "robust")
+DERIVATIVES = ("position", "logged")
 EFFORTS = ("tau", "current", "voltage")
 FRICTIONS = ("auto", "none", "viscous", "coulomb", "stribeck")
 ARM_FILES = (".toml",)
@@ -91,6 +92,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         type=POSITIVE,
         metavar="HZ",
         help="of the filter of positions, Hz, above 0 (default: from the data)",
+    )
+    signals.add_argument(
+        "--derivatives",
+        choices=DERIVATIVES,
+        metavar="NAME",
+        help=f"where velocities come from: {names_of(DERIVATIVES)} (default: logged, where all are there)",
     )
     signals.add_argument(
         "--shift",
@@ -184,6 +191,7 @@ def _identified(given: argparse.Namespace, arm: Arm) -> tuple[Identification, Va
         "units": given.units or "",
         "period": given.period,
         "cutoff": given.cutoff,
+        "derivatives": given.derivatives,
         "shift": given.shift,
         "effort": given.effort,
     }
@@ -227,7 +235,11 @@ def _payloads(given: argparse.Namespace) -> Any:
 def _worded(found: Identification) -> Identification:
     """The same with options in the place of what Python calls them."""
     tests = tuple(replace(test, message=at_the_prompt(test.message)) for test in found.tests)
-    return replace(found, tests=tests, findings=tuple(map(at_the_prompt, found.findings)))
+    logs = tuple(
+        replace(log, signals=replace(log.signals, findings=tuple(map(at_the_prompt, log.signals.findings))))
+        for log in found.logs
+    )
+    return replace(found, tests=tests, logs=logs, findings=tuple(map(at_the_prompt, found.findings)))
 
 
 def _document(

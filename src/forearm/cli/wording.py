@@ -22,6 +22,7 @@ WORDS = (
     (r"^identify, (\w+)_(\w+): ", r"--\1-\2: "),
     (r"^identify, (\w+): ", r"--\1: "),
     (r": effort='", ": --effort '"),
+    (r"\bderivatives='(\w+)'", r"--derivatives \1"),
     (r"\btry friction='(\w+)'", r"try --friction \1"),
     (r"\btry load=True", "try --load-friction"),
     (r"\bcheck=False", "--no-check"),

@@ -74,6 +74,7 @@ def validate(
     *,
     shift: float | None = None,
     cutoff: float | None = None,
+    derivatives: str | None = None,
     effort: str | None = None,
     columns: Mapping[str, str] | None = None,
     units: str | Sequence[str] = (),
@@ -87,10 +88,17 @@ def validate(
         found: the identification.
         log: as in `identify`.
         shift: efforts come so much later than positions, s; None: as in the logs of the fit.
-        cutoff, effort, columns, units, period: as in `identify`.
+        cutoff, derivatives, effort, columns, units, period: as in `identify`.
     """
     prepared = prepare_log(
-        found.arm, log, columns=columns, units=units, period=period, cutoff=cutoff, effort=effort
+        found.arm,
+        log,
+        columns=columns,
+        units=units,
+        period=period,
+        cutoff=cutoff,
+        derivatives=derivatives,
+        effort=effort,
     )
     known = prepared.signals
     later = float(np.mean([one.shift for one in found.logs])) if shift is None else shift

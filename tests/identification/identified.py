@@ -54,11 +54,27 @@ def signals(
     n = q.shape[1]
     some = np.linspace(1.0, 2.0, n)
     return LogSignals(
-        name, rows, rows - 40, 1, rows * PERIOD, PERIOD, effort, 12.5, 0.09,
-        1e-5 * some, 1e-3 * some, 0.05 * some, 0.2 * some, np.abs(qd).max(axis=0),
-        q.min(axis=0), q.max(axis=0),
-        tuple(f"tau{k + 1}" for k in range(n)), tuple(f"q{k + 1}" for k in range(n)), findings,
-    )  # fmt: skip
+        name=name,
+        rows=rows,
+        used=rows - 40,
+        pieces=1,
+        duration=rows * PERIOD,
+        period=PERIOD,
+        effort=effort,
+        cutoff=12.5,
+        window=0.09,
+        q_noise=1e-5 * some,
+        qd_error=1e-3 * some,
+        qdd_error=0.05 * some,
+        effort_noise=0.2 * some,
+        fastest=np.abs(qd).max(axis=0),
+        q_low=q.min(axis=0),
+        q_high=q.max(axis=0),
+        has_current=False,
+        effort_columns=tuple(f"{effort}{k + 1}" for k in range(n)),
+        q_columns=tuple(f"q{k + 1}" for k in range(n)),
+        findings=findings,
+    )
 
 
 def motion(n: int, rows: int, seed: int) -> tuple[Floats, Floats, Floats, Floats]:

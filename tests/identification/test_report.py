@@ -161,7 +161,7 @@ def test_a_poor_link_asks_for_motion_of_the_joint_that_shows_it() -> None:
     assert re.search(
         r"joint2 moved over \d+ % of its range; joint1 moved over \d+ %.*: move them further", first
     )
-    assert last.endswith("forearm excite two-link --after monday.csv tuesday.csv")
+    assert last.endswith("forearm excite two-link --after monday.csv --after tuesday.csv")
 
 
 def test_what_no_data_can_tell_is_not_asked_for_again() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from forearm.cli.numbers import POSITIVE, Real, plain_float
 from forearm.cli.outputs import add_plot, check_output, check_page, check_picture, tell_written
 from forearm.cli.progress import ProgressBar
 from forearm.cli.terminal import show
+from forearm.cli.wording import at_the_prompt
 from forearm.errors import InputError, shorten
 from forearm.tables import filled
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 SIDES = ("motor", "link")
 WEIGHTINGS = ("joint", "ordinary", "robust")
+DERIVATIVES = ("position", "logged")
+EFFORTS = ("tau", "current", "voltage")
 FRICTIONS = ("auto", "none", "viscous", "coulomb", "stribeck")
 ARM_FILES = (".toml",)
 
@@ -75,6 +79,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     signals = group(parser, "the logs")
     add_columns(signals)
     signals.add_argument(
+        "--effort",
+        choices=EFFORTS,
+        metavar="NAME",
+        help=f"what is fitted, where logs have several: {names_of(EFFORTS)}",
+    )
+    signals.add_argument(
         "--period", type=POSITIVE, metavar="S", help="between rows, s, above 0, where a log has no times"
     )
     signals.add_argument(
@@ -82,6 +92,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         type=POSITIVE,
         metavar="HZ",
         help="of the filter of positions, Hz, above 0 (default: from the data)",
+    )
+    signals.add_argument(
+        "--derivatives",
+        choices=DERIVATIVES,
+        metavar="NAME",
+        help=f"where velocities come from: {names_of(DERIVATIVES)} (default: logged, where all are there)",
     )
     signals.add_argument(
         "--shift",
@@ -95,6 +111,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         default="joint",
         metavar="NAME",
         help=f"of rows: {names_of(WEIGHTINGS, 'joint')}",
+    )
+    signals.add_argument(
+        "--no-check",
+        action="store_true",
+        help="go on where efforts look like another joint's, or of the wrong sign",
     )
     signals.add_argument(
         "--validate", metavar="LOG", help="also hold the result against a log that is not fitted"
@@ -151,7 +172,7 @@ def _run(given: argparse.Namespace) -> int:
     if given.json:
         show_json(_document(given, found, validation, findings))
         return 0
-    show(found.report())
+    show(_worded(found).report())
     if validation is not None:
         print()
         show(validation.report())
@@ -163,14 +184,16 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _identified(given: argparse.Namespace, arm: Arm) -> tuple[Identification, Validation | None]:
-    from forearm.identification.identify import identify
+    from forearm import identify
 
     read = {
         "columns": columns_of(given),
         "units": given.units or "",
         "period": given.period,
         "cutoff": given.cutoff,
+        "derivatives": given.derivatives,
         "shift": given.shift,
+        "effort": given.effort,
     }
     with ProgressBar(f"identifying {arm.name}") as bar:
         found = identify(
@@ -186,6 +209,7 @@ def _identified(given: argparse.Namespace, arm: Arm) -> tuple[Identification, Va
             total_mass=given.total_mass,
             prior=given.prior,
             confidence=given.confidence,
+            check=not given.no_check,
             progress=bar,
             **read,
         )
@@ -206,6 +230,16 @@ def _payloads(given: argparse.Namespace) -> Any:
             "none stands for an empty hand."
         )
     return loads
+
+
+def _worded(found: Identification) -> Identification:
+    """The same with options in the place of what Python calls them."""
+    tests = tuple(replace(test, message=at_the_prompt(test.message)) for test in found.tests)
+    logs = tuple(
+        replace(log, signals=replace(log.signals, findings=tuple(map(at_the_prompt, log.signals.findings))))
+        for log in found.logs
+    )
+    return replace(found, tests=tests, logs=logs, findings=tuple(map(at_the_prompt, found.findings)))
 
 
 def _document(

@@ -46,6 +46,7 @@ def identify(
     weighting: str = "joint",
     cutoff: float | None = None,
     derivatives: str | None = None,
+    effort: str | None = None,
     total_mass: float | tuple[float, float] | None = None,
     prior: float | Prior = 0.3,
     confidence: float = 0.95,
@@ -78,6 +79,7 @@ def identify(
             it; "ordinary": all rows alike; "robust": rows far off count less.
         cutoff: of the filter of positions, Hz; None: from the data.
         derivatives: "position" or "logged": where qd and qdd come from; None: logged where both are there.
+        effort: "tau", "current" or "voltage", where logs have several.
         total_mass: of the moving bodies, kg, or (value, deviation); None: unknown.
         prior: how far inertial parameters of the arm file may be off, as a share, where data say nothing; or
             a `Prior`.
@@ -93,7 +95,14 @@ def identify(
     confidence = check_number(confidence, "identify, confidence", above=0.0, maximum=1.0 - 1e-12)
     logs = [
         prepare_log(
-            arm, one, columns=columns, units=units, period=period, cutoff=cutoff, derivatives=derivatives
+            arm,
+            one,
+            columns=columns,
+            units=units,
+            period=period,
+            cutoff=cutoff,
+            derivatives=derivatives,
+            effort=effort,
         )
         for one in _several(log)
     ]

@@ -74,6 +74,8 @@ def validate(
     *,
     shift: float | None = None,
     cutoff: float | None = None,
+    derivatives: str | None = None,
+    effort: str | None = None,
     columns: Mapping[str, str] | None = None,
     units: str | Sequence[str] = (),
     period: float | None = None,
@@ -86,9 +88,18 @@ def validate(
         found: the identification.
         log: as in `identify`.
         shift: efforts come so much later than positions, s; None: as in the logs of the fit.
-        cutoff, columns, units, period: as in `identify`.
+        cutoff, derivatives, effort, columns, units, period: as in `identify`.
     """
-    prepared = prepare_log(found.arm, log, columns=columns, units=units, period=period, cutoff=cutoff)
+    prepared = prepare_log(
+        found.arm,
+        log,
+        columns=columns,
+        units=units,
+        period=period,
+        cutoff=cutoff,
+        derivatives=derivatives,
+        effort=effort,
+    )
     known = prepared.signals
     later = float(np.mean([one.shift for one in found.logs])) if shift is None else shift
     scale = effort_scale(known.effort, *motor_constants(found.arm, prepared, None))
@@ -102,7 +113,8 @@ def validate(
     mean_left = np.zeros(found.arm.n)
     for rows in source.rows(model, x, before=before):
         assert rows.before is not None
-        left = rows.y - gains * model.times(rows.columns, x)
+        made = rows.effort - rows.y + model.times(rows.columns, x)  # y: what the columns are to explain
+        left = rows.effort - gains * made
         old = rows.effort - rows.before
         terms = (np.ones_like(left), rows.effort, rows.effort**2, left**2, old**2)
         sums += np.array([np.where(rows.usable, term, 0.0).sum(axis=0) for term in terms])

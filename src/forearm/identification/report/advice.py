@@ -59,10 +59,8 @@ def measure_next(found: Identification) -> list[str]:
         said.append(f"So are parameters of {', '.join(list(owners)[MOST:])}.")
     said += _alike(found, rows, {row.name for worst in owners.values() for _, row in worst})
     if said:
-        logs = " ".join(log.signals.name for log in found.logs[:2])
-        said.append(
-            f"A motion that shows what these logs do not: forearm excite {found.before.name} --after {logs}"
-        )
+        after = " ".join(f"--after {log.signals.name}" for log in found.logs[:2])
+        said.append(f"A motion that shows what these logs do not: forearm excite {found.before.name} {after}")
     return said
 
 
@@ -194,9 +192,9 @@ def _remedy(found: Identification, row: ParameterRow, relative: float) -> str:
 
 
 def _creep(found: Identification, i: int) -> str:
-    name, slow = found.before.joints[i].name, 100.0 * _slow_share(found, i)
+    name, slow = found.before.joints[i].name, f"{100.0 * _slow_share(found, i):.1f} %"
     return (
-        f"{name} moved slower than twice Stribeck's speed for {slow:.1f} % of the time: let it creep both ways "
+        f"{name} moved slower than twice Stribeck's speed for {slow} of the time: let it creep both ways "
         "for longer."
     )
 

@@ -298,21 +298,10 @@ def _robust(fitting: Fitting, solution: Solution, coefficients: Floats, is_full:
         unknowns = unknowns_of(model, fitting.asked, x, is_full)
         before = solution
         solution = solve(unknowns, data, weights.sigma(), weighted=True)
-        solution = replace(solution, covariance=_given_noise(solution), sigma=sigma)
+        solution = replace(solution, sigma=sigma)
         if _is_still(solution, before.x, solution.x):
             break
     return solution
-
-
-def _given_noise(solution: Solution) -> Floats:
-    """The covariance of a fit whose rows have the noise that they were weighed with."""
-    kept = list(solution.kept)
-    made = np.array(solution.covariance)
-    A = solution.R[:, kept]
-    sizes = np.linalg.norm(A, axis=0)
-    inverse = np.linalg.pinv(A / sizes) / sizes[:, None]
-    made[np.ix_(kept, kept)] = inverse @ inverse.T
-    return made
 
 
 def _spread(fitting: Fitting, solution: Solution, coefficients: Floats) -> Floats:
@@ -327,17 +316,25 @@ def _spread(fitting: Fitting, solution: Solution, coefficients: Floats) -> Float
     return np.asarray(np.nanmedian(np.concatenate(left), axis=0) / 0.6745)
 
 
-def first_speeds(fitting: Fitting, x: Floats) -> list[Floats]:
-    """Unknowns with other beginnings of Stribeck's speeds."""
-    model, made = fitting.model, []
+def with_first_speeds(fitting: Fitting, x: Floats) -> Floats:
+    """The unknowns with those first guesses of Stribeck's speeds that leave least."""
+    model, asked = fitting.model, fitting.asked
+    tried = []
     for share in SPEEDS:
-        tried = x.copy()
+        begun = x.copy()
         for i, law in enumerate(model.laws):
             place = model.place(i, STRIBECK_SPEED)
             if place is not None:
                 across = model.ratios[i] if law.side == "motor" else 1.0
-                tried[place] = max(share * fitting.fastest[i], 1e-6) * across
-        made.append(tried)
+                begun[place] = max(share * fitting.fastest[i], 1e-6) * across
+        unknowns = unknowns_of(model, asked, begun, is_full=True, held=(STRIBECK_SPEED,))
+        solution = solve(unknowns, fitting.condensed(begun), weighted=True)
+        tried.append((solution.squares.sum(axis=0), solution.x[: len(x)]))
+    made = tried[int(np.argmin([squares.sum() for squares, _ in tried]))][1]
+    for i in range(model.arm.n):  # each joint from where it leaves least
+        place = model.place(i, STRIBECK_SPEED)
+        if place is not None:
+            made[place] = tried[int(np.argmin([squares[i] for squares, _ in tried]))][1][place]
     return made
 
 
@@ -355,6 +352,7 @@ def left_out(
     solution = fitted.solution
     unknowns, logs = solution.unknowns, len(fitted.raw)
     size, n = len(unknowns.model.names), len(unknowns.model.laws)
+    gains = n if unknowns.asks_gains else 0
     squares, counts = np.zeros((logs, n)), np.zeros((logs, n))
     parts = [(log, k) for log, some in enumerate(fitted.raw) for k in range(len(some))]
     for done, (log, k) in enumerate(parts):
@@ -366,7 +364,9 @@ def left_out(
             x[:] = np.nan
         else:
             found = solve(unknowns, others, solution.sigma, weighted=weighted)
-            x[:size] = (unknowns.fixed + unknowns.E @ possible(found))[:size]
+            made = unknowns.fixed + unknowns.E @ possible(found)
+            x[:size] = made[:size]
+            x[len(x) - gains :] = made[len(x) - gains :]
         squares[log] += [_square(unknowns, log, i, R, x) for i, R in enumerate(part.R)]
         counts[log] += part.counts
     return np.asarray(np.sqrt(squares / np.maximum(counts, 1.0)))

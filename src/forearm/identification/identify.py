@@ -11,10 +11,9 @@ import numpy as np
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError
 from forearm.identification.consistent_stage import ConsistentFit, consistent_fit
-from forearm.identification.drive_law import STRIBECK_SPEED
 from forearm.identification.effort_checks import check_efforts
 from forearm.identification.effort_model import EffortModel, FrictionKind, effort_model, effort_scale
-from forearm.identification.fitting import Fitted, Fitting, first_speeds, fit_stage
+from forearm.identification.fitting import Fitted, Fitting, fit_stage, with_first_speeds
 from forearm.identification.least_squares import Solution
 from forearm.identification.motor_fit import fit_motors, motor_constants
 from forearm.identification.prior import Prior
@@ -160,10 +159,9 @@ def _fits(fitting: Fitting) -> list[Fitted]:
     if model.is_linear:
         return [first]
     start = first.x[: len(model.names)]
-    if not any(model.place(i, STRIBECK_SPEED) is not None for i in range(model.arm.n)):
-        return [first, fit_stage(fitting, start, is_full=True)]
-    tried = [fit_stage(fitting, x, is_full=True) for x in first_speeds(fitting, start)]
-    return [first, min(tried, key=lambda f: float(np.sum(f.solution.squares)))]
+    if any(law.friction == "stribeck" for law in model.laws):
+        start = with_first_speeds(fitting, start)
+    return [first, fit_stage(fitting, start, is_full=True)]
 
 
 def _tests(fitting: Fitting, fitted: Fitted) -> tuple[ResidualTest, ...]:

@@ -17,6 +17,7 @@ DEPENDENT = 1e-7  # of a column's length: what is left of it beside those before
 ROUNDS = 4  # of weights and fits
 MOST_ROUNDS = 40  # where gains multiply the other unknowns
 SETTLED = 1e-10
+FEWEST = 8.0  # rows beyond those that unknowns take up, for a joint's noise
 QUIETEST = 1e-6  # of the noisiest joint: no joint is weighed more, as one without noise would be
 
 
@@ -203,33 +204,17 @@ def _solved(
         counts[log] = np.sum([triangles.counts for triangles in parts], axis=0)
     freedom = np.maximum(freedom + counts.sum(axis=0), 1.0)
     found = np.sqrt(squares.sum(axis=0) / freedom)
-    told = counts.sum(axis=0) > 0.0
-    largest = float(found[told].max(initial=0.0)) or 1.0
-    found = np.where(told, np.maximum(found, QUIETEST * largest), largest)
+    told = freedom >= FEWEST  # fewer say nothing of their noise
+    largest = float(found[told].max(initial=0.0)) or float(found.max(initial=0.0)) or 1.0
+    found = np.where(told, np.maximum(found, QUIETEST * largest), np.maximum(found, largest))
     if not weighted:
         found = np.full(n, np.sqrt(squares.sum() / freedom.sum()))
     covariance = np.zeros((len(z), len(z)))
-    covariance[np.ix_(kept, kept)] = _covariance(pieces, kept, inverse, sigma, found)
+    # rows were divided by their noise, unless all are taken alike
+    covariance[np.ix_(kept, kept)] = inverse @ inverse.T * (1.0 if weighted else found[0] ** 2)
     for k in others:
         covariance[k, k] = np.inf
     return Solution(unknowns, z, covariance, tuple(kept), combinations, found, squares, counts, A, rhs)
-
-
-def _covariance(
-    pieces: Sequence[tuple[int, int, Floats, Floats]],
-    kept: list[int],
-    inverse: Floats,
-    weights: Floats,
-    sigma: Floats,
-) -> Floats:
-    """Of a fit with these weights where rows of joint i have noise sigma_i."""
-    if np.allclose(weights * (sigma[0] / weights[0]), sigma, rtol=1e-12):
-        return np.asarray(inverse @ inverse.T * (sigma[0] / weights[0]) ** 2)
-    bread = inverse @ inverse.T
-    meat = np.zeros_like(bread)
-    for _, i, G, _ in pieces:
-        meat += (sigma[i] / weights[i] ** 2) ** 2 * G[:, kept].T @ G[:, kept]
-    return np.asarray(bread @ meat @ bread)
 
 
 def _inverse(A: Floats) -> Floats:

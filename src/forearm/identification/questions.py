@@ -62,7 +62,9 @@ def _load(given: Any, where: str) -> Any:
     return parameters_of_body(mass, com, inertia)
 
 
-def unknowns_of(model: EffortModel, asked: Asked, x: Floats, is_full: bool) -> Unknowns:
+def unknowns_of(
+    model: EffortModel, asked: Asked, x: Floats, is_full: bool, held: Sequence[str] = ()
+) -> Unknowns:
     """What a stage solves for.
 
     Args:
@@ -70,6 +72,7 @@ def unknowns_of(model: EffortModel, asked: Asked, x: Floats, is_full: bool) -> U
         asked: what is asked for.
         x: values of unknowns that are not free, and guesses of those that are.
         is_full: whether what efforts are not linear in is free, too; without it Stribeck's curve is flat.
+        held: figures that are not free all the same.
     """
     p = len(model.base)
     per_load = _per_load(model) if any(load is not None for load in asked.loads) else None
@@ -82,7 +85,8 @@ def unknowns_of(model: EffortModel, asked: Asked, x: Floats, is_full: bool) -> U
     fixed[:p] = 0.0
     rows: list[Floats] = list(np.eye(p, len(model.names)))
     for k, (joint, figure) in enumerate(model.figures, start=p):
-        if not _is_free(figure, asked, is_full) or (asked.offsets and figure == COULOMB[1]):
+        is_tied = asked.offsets and figure == COULOMB[1]
+        if not _is_free(figure, asked, is_full) or is_tied or figure in held:
             continue
         row = np.zeros(len(model.names))
         row[k] = 1.0

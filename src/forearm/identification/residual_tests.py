@@ -79,7 +79,7 @@ def residual_tests(solution: Solution, data: Sequence[Sequence[Triangles]]) -> t
 def _joint_rows(
     solution: Solution, data: Sequence[Sequence[Triangles]], joint: int
 ) -> tuple[Floats, Floats, Floats, float]:
-    """Condensed rows of a joint in all logs: over the unknowns, further columns, what they explain; how many."""
+    """Condensed rows of a joint in all logs: over the unknowns, further columns, what they explain; count."""
     unknowns, parts, count = solution.unknowns, [], 0.0
     first = unknowns.model.width + 1
     for log, triangles in enumerate(data):

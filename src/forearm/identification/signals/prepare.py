@@ -12,10 +12,11 @@ from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.identification.log_derivatives import best_half_of, noise_of
 from forearm.identification.samples import LogSignals, PreparedLog, Samples
-from forearm.identification.signals.cutoff import cutoff_of, half_for
+from forearm.identification.signals.cutoff import SHORTEST, cutoff_of, half_for
 from forearm.identification.signals.derivative_errors import derivative_errors
 from forearm.identification.signals.first_read import FirstRead, first_read
 from forearm.identification.signals.reader import LogReader
+from forearm.identification.signals.scan import Scan
 from forearm.identification.signals.sources import LogRequest, open_log
 from forearm.identification.signals.table import LogTable
 from forearm.identification.signals.tally import Tally
@@ -24,6 +25,10 @@ from forearm.spatial import Floats
 from forearm.trajectories.recorded import units_of
 from forearm.values import check_kind, check_number
 
+# The window with the least error of qdd is longer than a fit wants it: over a log noise averages out, what the
+# window bends away does not.
+SHARPER = 1.7
+FEWEST_WINDOWS = 10.0  # in the longest piece
 LONGEST_SHIFT = 1000  # periods
 
 
@@ -122,6 +127,7 @@ def _filtered(reader: LogReader, read: FirstRead, period: float, cutoff: float |
     noise = _noise(motion)
     if cutoff is None:
         half, is_longest = best_half_of(motion, noise)
+        half = max(round(min(half / SHARPER, max(scan.pieces) / FEWEST_WINDOWS / 2.0)), SHORTEST)
     else:
         half, is_longest = half_for(cutoff, period, max(scan.pieces), table.name), False
     frequency = cutoff_of(half, period)

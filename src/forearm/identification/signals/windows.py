@@ -75,7 +75,7 @@ class _SampleMaker:
         self._efforts = slice(first, first + count)
         self._usable = slice(first + count, first + count + n)
         self._has_current = bool(beside)
-        self._shifter = Shifter(-shift, slice(1, first))
+        self._shifter, self._shift = Shifter(-shift, slice(1, first)), shift
         self._held = np.zeros(count)  # the last efforts that were numbers
         self._rows = np.zeros((0, first + count + n))
         self._starts = True
@@ -130,7 +130,7 @@ class _SampleMaker:
             slope = _windows(rows[:, 0], rows[:, self._effort], plan, SLOPE)[0]
         current = inner[:, self._effort.stop : self._efforts.stop].copy() if self._has_current else None
         return Samples(
-            t=inner[:, 0].copy(),
+            t=inner[:, 0] - self._shift,  # when the motion was so
             q=motion[0],
             qd=motion[1],
             qdd=motion[2],

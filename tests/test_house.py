@@ -35,6 +35,7 @@ DEFERRED_EXCEPTIONS = {
     ("trajectories.planning", "plots.plans"),
     ("trajectories.shortest_time.timing", "plots.phase_plane"),
     ("identification.logs_against_model", "plots.logs"),
+    ("identification.result", "plots.logs"),
     ("control.comparison", "plots.control"),
     ("kinematics.closed_form.evaluated", "kernels.kernel"),
     ("kernels.kernel", "frameworks.torch_functions"),

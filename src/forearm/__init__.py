@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from forearm.files.mjcf.compiled import from_mujoco
     from forearm.files.peer_models import to_mujoco, to_pinocchio
     from forearm.files.pinocchio_model import from_pinocchio
+    from forearm.identification import excite
     from forearm.identification.identify import identify
     from forearm.identification.result import Identification
     from forearm.kernels.batch_rollout import Rollout
@@ -110,6 +111,7 @@ __all__ = [
     "counting",
     "drives",
     "dynamics",
+    "excite",
     "from_dh",
     "from_mujoco",
     "from_pinocchio",
@@ -167,6 +169,7 @@ _LATER = {
     "TracedController": "kernels.traced_controller",
     **dict.fromkeys(("MotionLog", "Plan", "Request", "Waypoint", "plan", "read_motion"), "trajectories"),
     "time_optimal": "trajectories",
+    "excite": "identification",
     **dict.fromkeys(("Schedule", "Simulation", "load_simulation", "simulate", "simulate_many"), "simulation"),
 }
 

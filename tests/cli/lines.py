@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from functools import cache
+from math import cos, sin
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -29,9 +30,11 @@ LINES: dict[str, tuple[str, ...]] = {
     "parts": ("cmu-dd",),
     "kinematics": ("ascher2",),
     "plan": ("ascher2", "--to", "0.5,0.2", "--acceleration", "9"),
+    "excite": ("ascher2", "--duration", "1", "--harmonics", "2", "--starts", "1"),
     "inverse": ("ascher2",),
     "forward": ("ascher2",),
     "simulate": ("ascher2", "--duration", "0.01"),
+    "calibrate": ("ascher2", "points.csv", "--unknowns", "offsets", "--hand-point", "0,0,0"),
     "control compare": ("ascher2", "--duration", "0.05", "--only", "PD"),
     "control savings": ("ascher2",),
     "control period": ("ascher2", "--stiffness", "100"),
@@ -75,6 +78,11 @@ def make_files(folder: Path) -> None:
     )
     tests = "".join(f"{0.1 * i},{0.2 * i},{1 + i},2,{0.1 * i},{0.3 + 0.1 * i}\n" for i in range(12))
     (folder / "tests.csv").write_text(f"q1,q2,tau1,tau2,qdd1,qdd2\n{tests}", encoding="utf-8")
+    points = "".join(
+        f"{a},{b},{0.3 * cos(a) + 0.2 * cos(a + b)},{0.3 * sin(a) + 0.2 * sin(a + b)},0.001\n"
+        for a, b in ((0.2 * i, 0.4 + 0.3 * i) for i in range(12))
+    )
+    (folder / "points.csv").write_text(f"q1,q2,x,y,z\n{points}", encoding="utf-8")
     (folder / "script.txt").write_text("gravity\n", encoding="utf-8")
     (folder / "swing.csv").write_text(swing("ascher2"), encoding="utf-8")
 

@@ -19,6 +19,7 @@ ONLY_PARSED = (
     "forearm demo",
     "forearm reproduce",
     "forearm control compare",
+    "forearm excite",
     "forearm cache --clear",
 )
 # What examples read, for the arm that they name.
@@ -112,8 +113,27 @@ def _files_for(words: list[str], folder: Path) -> None:
         there = ("[0.0, 0.8, -1.6, 0.0, 0.5, 0.0]", "[0.2, 0.7, -1.5, 0.0, 0.5, 0.1]")
         text = 'schema = "forearm-request/1"\n' + "".join(f"[[waypoint]]\nq = {q}\n" for q in there)
         (folder / "request.toml").write_text(text, encoding="utf-8")
+    if "poses.csv" in words:
+        _poses(folder / "poses.csv")
     if "tests.csv" in words:
         _tests(folder / "tests.csv")
+
+
+def _poses(path: Path) -> None:
+    """The hand of the Panda, measured at some postures."""
+    import numpy as np
+
+    import forearm as fa
+    from forearm.kinematics.orientation import orientation_of
+    from forearm.logs.table import write_table
+
+    arm = fa.load("panda")
+    lower, upper = np.array([joint.limits for joint in arm.joints]).T
+    q = np.random.default_rng(0).uniform(lower, upper, (20, 7))
+    T = fa.kinematics.forward(arm, q)
+    turned = orientation_of(T[:, :3, :3], "quaternion_xyzw")
+    columns = {f"q{k + 1}": q[:, k] for k in range(7)} | {x: T[:, k, 3] for k, x in enumerate("xyz")}
+    write_table(path, columns | {f"q{x}": turned[:, k] for k, x in enumerate("xyzw")})
 
 
 def _tests(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from pathlib import Path
@@ -139,6 +140,29 @@ def test_where_nothing_binds_it_is_least_squares() -> None:
     assert (found.iterations, found.gap, found.at_bound, found.at_lower) == (0, 0.0, (), ())
     assert found.x == pytest.approx(normal @ A.T @ b, rel=1e-9)
     assert found.covariance == pytest.approx(normal, rel=1e-7, abs=1e-12)
+
+
+def test_bounds_alone_are_those_of_nonnegative_least_squares() -> None:
+    rng = np.random.default_rng(8)
+    R, z = rng.normal(size=(9, 4)), rng.normal(size=9)
+    found = consistent(R, z, 0, Prior(np.zeros(4), np.full(4, np.inf)), [0.0, 0.0, 0.0, -np.inf])
+    best, x = math.inf, np.zeros(4)
+    for kept in itertools.product((False, True), repeat=3):  # every set of unknowns that are not at 0
+        free = np.array([*kept, True])
+        tried = np.zeros(4)
+        tried[free] = np.linalg.lstsq(R[:, free], z, rcond=None)[0]
+        cost = 0.5 * float(np.sum((R @ tried - z) ** 2))
+        if (tried[:3] >= 0.0).all() and cost < best:
+            best, x = cost, tried
+    assert found.x == pytest.approx(x, abs=1e-6)
+    assert found.objective == pytest.approx(best, rel=1e-9)
+    assert found.at_lower == tuple(np.flatnonzero(x[:3] == 0.0))
+    assert found.at_lower
+    free = x != 0.0
+    assert found.covariance[np.ix_(free, free)] == pytest.approx(
+        np.linalg.inv(R[:, free].T @ R[:, free]), rel=1e-4
+    )
+    assert np.abs(found.covariance[~free]).max() < 1e-6
 
 
 @pytest.mark.slow

@@ -213,7 +213,7 @@ def test_deviations_are_those_of_many_arms() -> None:
     P = len(pi) + 1
     root = 1e-5 * np.append(units, 0.1)[:, None] * rng.normal(size=(P, P))
     predicted = deviations_of(arm, root @ root.T, ["joint1.friction.viscous"])
-    count = 1500
+    count = 500
     draws = pi + (root @ rng.normal(size=(P, count)))[:-1].T
     values: dict[str, list[float]] = {name: [] for name in predicted}
     for draw in draws:

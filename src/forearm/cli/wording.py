@@ -21,8 +21,15 @@ WORDS = (
     (r"^identify, payload( of log \d+)?", r"--payload\1"),
     (r"^identify, (\w+)_(\w+): ", r"--\1-\2: "),
     (r"^identify, (\w+): ", r"--\1: "),
+    (r"^excite, start: ", "--q: "),
+    (r"^excite, torque_side: ", "--torque-side: "),
+    (r"^excite, (\w+): ", r"--\1: "),
+    (r"\bgive (\w+)= for another", r"give --\1 for another"),
     (r"\bGive acceleration=, torque= or voltage=,", "Give --acceleration, --torque or --voltage,"),
-    (r"^(?:generate|time_optimal|simulate|identify|forward|inverse|count|plan|check|compile|run): ", ""),
+    (
+        r"^(?:generate|time_optimal|excite|simulate|identify|forward|inverse|count|plan|check|compile|run): ",
+        "",
+    ),
     (r"^arm '([^']*)': voltages need ", r"--voltage: \1 needs "),
     (
         r"\(acceleration= of fa\.plan and fa\.Request, \[limits\] of a request file, "

@@ -6,6 +6,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from forearm.identification.calibration.calibrate import calibrate
+    from forearm.identification.calibration.measurements import Measurements
+    from forearm.identification.calibration.reading import read_measurements
+    from forearm.identification.calibration.result import Calibration
+    from forearm.identification.calibration.suggest import suggest_postures
+    from forearm.identification.excitation.excite import excite
     from forearm.identification.identify import identify
     from forearm.identification.logs_against_model import LogComparison, compare_log
     from forearm.identification.payload.estimate import PayloadEstimate, estimate_payload
@@ -20,6 +26,12 @@ _LATER = {
     "identify": ("identify",),
     "prior": ("Prior",),
     "result": ("Identification", "ResidualTest", "Stage", "UsedLog"),
+    "excitation.excite": ("excite",),
+    "calibration.calibrate": ("calibrate",),
+    "calibration.measurements": ("Measurements",),
+    "calibration.reading": ("read_measurements",),
+    "calibration.result": ("Calibration",),
+    "calibration.suggest": ("suggest_postures",),
     "logs_against_model": ("LogComparison", "compare_log"),
     "payload.estimate": ("PayloadEstimate", "estimate_payload"),
     "payload.fit": ("Noise",),
@@ -29,19 +41,25 @@ _LATER = {
 _WHERE = {name: module for module, names in _LATER.items() for name in names}
 
 __all__ = [
+    "Calibration",
     "Identification",
     "LogComparison",
+    "Measurements",
     "Noise",
     "PayloadEstimate",
     "Prior",
     "ResidualTest",
     "Stage",
     "UsedLog",
+    "calibrate",
     "canonical_tests",
     "compare_log",
     "estimate_payload",
+    "excite",
     "identify",
     "payload_from_log",
+    "read_measurements",
+    "suggest_postures",
 ]
 
 

@@ -107,11 +107,11 @@ def nearest_point(
         return NearestPoint(d, 0.0, 0, slack, np.eye(len(d)))
     slack = cone.rows @ y + cone.start
     dual = max(_half_square(y - d), beside) / cone.degree * _inverse(cone, slack)
-    best: tuple[float, Floats, Floats, _Scaled] | None = None
+    best: tuple[float, Floats, Floats, _ScalingPoint] | None = None
     count = centring = 0
     while count < STEPS and centring < CENTRING:
         try:
-            at = _Scaled.of(cone, slack, dual)
+            at = _ScalingPoint.of(cone, slack, dual)
         except np.linalg.LinAlgError:
             break
         left = y - d - cone.rows.T @ dual
@@ -136,7 +136,7 @@ def nearest_point(
         count += 1
     assert best is not None
     gap, y, slack, at = best
-    return NearestPoint(y, gap, count, slack, _Solver(at.rows, gap).slope())
+    return NearestPoint(y, gap, count, slack, _StepEquations(at.rows, gap).slope())
 
 
 def _half_square(v: Floats) -> float:
@@ -145,14 +145,15 @@ def _half_square(v: Floats) -> float:
 
 def _inverse(cone: Cone, slack: Floats) -> Floats:
     matrices, numbers = cone.parts(slack)
-    return np.concatenate([packed(np.linalg.inv(matrices)).ravel(), 1.0 / numbers])
+    inverse = np.asarray(np.linalg.inv(matrices), dtype=np.float64)
+    return np.concatenate([packed(inverse).ravel(), 1.0 / numbers])
 
 
-def _step(at: _Scaled, left: Floats, mu: float, end: float, near: bool) -> tuple[Floats, Floats]:
+def _step(at: _ScalingPoint, left: Floats, mu: float, end: float, near: bool) -> tuple[Floats, Floats]:
     """Changes of y and of the multipliers: towards products that are `end`, or, farther away, as much smaller
     as the predictor says.
     """
-    solve = _Solver(at.rows, max(1e-2 * end * at.cone.degree, 1e-6 * _half_square(left)))
+    solve = _StepEquations(at.rows, max(1e-2 * end * at.cone.degree, 1e-6 * _half_square(left)))
     if near:
         dy, slack, dual = solve(at.complement(end, None), left)
     else:
@@ -165,7 +166,7 @@ def _step(at: _Scaled, left: Floats, mu: float, end: float, near: bool) -> tuple
     return step * dy, step * at.dual_back(dual)
 
 
-class _Solver:
+class _StepEquations:
     """dy - F^T dZ = -left with dZ = complement - F dy: by normal equations, and by orthogonal factors
     where rounding leaves more than `allowed` of the first.
     """
@@ -208,8 +209,8 @@ class _Solver:
 
 
 @dataclass(frozen=True, eq=False)
-class _Scaled:
-    """Slack S and multipliers Z in coordinates in which they are equal and diagonal: D = G^-1 S G^-T = G^T Z G.
+class _ScalingPoint:
+    """Slack S and multipliers Z in coordinates in which both are D, diagonal: G^-1 S G^-T and G^T Z G.
 
     Attributes:
         D: (blocks, 4).
@@ -227,7 +228,7 @@ class _Scaled:
     rows: Floats
 
     @staticmethod
-    def of(cone: Cone, slack: Floats, dual: Floats) -> _Scaled:
+    def of(cone: Cone, slack: Floats, dual: Floats) -> _ScalingPoint:
         """Of a slack and multipliers; LinAlgError where they are not positive."""
         (S, s), (Z, z) = cone.parts(slack), cone.parts(dual)
         if not ((s > 0.0).all() and (z > 0.0).all()):
@@ -236,7 +237,7 @@ class _Scaled:
         U, D, _ = np.linalg.svd(R @ L)
         back = (U.transpose(0, 2, 1) @ R) / np.sqrt(D)[:, :, None]
         root = np.sqrt(s / z)
-        return _Scaled(cone, D, np.sqrt(s * z), back, root, _turned(cone, cone.rows, back, 1.0 / root))
+        return _ScalingPoint(cone, D, np.sqrt(s * z), back, root, _turned(cone, cone.rows, back, 1.0 / root))
 
     def dual_back(self, flat: Floats) -> Floats:
         """A change of the multipliers from these coordinates: G^-T X G^-1."""

@@ -28,6 +28,7 @@ WIDE = 100.0  # of a body's size: the deviation of what nothing tells, so that i
 FELT = 1e-9  # of the largest: a weaker pull would drown in rounding
 UNSEEN = 1e-6  # of a parameter's own size: more of it in a direction that nothing shows
 ROUNDING = 1e-18  # of |z|^2: no objective is known better
+USUAL = 25  # steps
 LENGTH = 0.1  # m: a body's size where nothing tells it
 ON, NEAR = 1e-2, 1e-9  # of `least`, or of 1: eigenvalues this near to their bound are on it
 
@@ -41,7 +42,8 @@ class Consistent:
         covariance: of x (P, P), prior included, to first order; where a bound holds a value, along the bound
             only. Infinite on the diagonal where neither data nor prior tell a parameter.
         objective: what is left of data and prior, 1/2 (|R x - z|^2 + sum ((x - mean) / std)^2).
-        gap: how far the objective is above the optimum at most, relative to it.
+        gap: how far the objective, with the pull to the mean of what nothing tells, is above the optimum at
+            most, relative to it.
         iterations: how many steps the solver took; 0: no bound is touched.
         at_bound: bodies whose pseudo-inertia is on its boundary.
         at_lower: places in x of other unknowns that are on their lower bound.
@@ -88,14 +90,14 @@ def consistent(
 
     def told(count: int, gap: float) -> None:
         if progress is not None:
-            progress(float(count), float(count + 1), f"consistent parameters, gap {gap:.1e}")
+            progress(count, max(USUAL, count + 1), f"consistent parameters, gap {gap:.1e}")
 
     found = nearest_point(problem.d, problem.cone, problem.start, problem.rest + problem.rounding, told)
     return _stated(problem, found, bodies, least)
 
 
 @dataclass(frozen=True, eq=False)
-class _Problem:
+class _DistanceProblem:
     """The problem in coordinates y in which its objective is 1/2 |y - d|^2 + rest: x = origin + B y.
 
     Attributes:
@@ -119,7 +121,7 @@ class _Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class _DataAndPrior:
     """What is asked for, checked: rows of data and prior, and the size of every unknown."""
 
     A: Floats
@@ -137,7 +139,7 @@ def _rows(
     prior: Prior,
     lower: ArrayLike,
     total_mass: float | tuple[float, float] | None,
-) -> _Rows:
+) -> _DataAndPrior:
     A = as_floats(R, "consistent, R")
     if A.ndim != 2 or not np.isfinite(A).all():
         raise InputError(f"consistent, R: expected finite numbers (rows, unknowns), got shape {A.shape}.")
@@ -147,11 +149,10 @@ def _rows(
             f"consistent, R: {bodies} bodies have {count} parameters, expected at least as many columns, "
             f"got {P}."
         )
-    b, mean = as_finite(z, (len(A),), "consistent, z"), as_finite(prior.mean, (P,), "consistent, prior.mean")
-    std, low = (
-        as_shape(prior.std, (P,), "consistent, prior.std"),
-        as_shape(lower, (P - count,), "consistent, lower"),
-    )
+    b = as_finite(z, (len(A),), "consistent, z")
+    mean = as_finite(prior.mean, (P,), "consistent, prior.mean")
+    std = as_shape(prior.std, (P,), "consistent, prior.std")
+    low = as_shape(lower, (P - count,), "consistent, lower")
     if not (std > 0.0).all():
         k = int(np.flatnonzero(~(std > 0.0))[0])
         raise InputError(
@@ -173,7 +174,7 @@ def _rows(
         units[k : k + 10] = m * np.array([1.0, L, L, L, *[L * L] * 6])
     lengths = np.linalg.norm(A[:, count:], axis=0)
     units[count:] = 1.0 / np.where(lengths > 0.0, lengths, 1.0)
-    return _Rows(A, b, mean, low, units, mass if total_mass is not None and spread == 0.0 else None)
+    return _DataAndPrior(A, b, mean, low, units, mass if total_mass is not None and spread == 0.0 else None)
 
 
 def _total(given: float | tuple[float, float] | None, bodies: int) -> tuple[float, float]:
@@ -182,7 +183,7 @@ def _total(given: float | tuple[float, float] | None, bodies: int) -> tuple[floa
         return 0.0, 0.0
     if not bodies:
         raise InputError("consistent, total_mass: there is no body to have it; leave it out.")
-    value, spread = given if isinstance(given, tuple) else (given, 0.0)
+    value, spread = given if isinstance(given, tuple | list) else (given, 0.0)
     return (
         check_number(value, "consistent, total_mass", above=0.0),
         check_number(spread, "consistent, total_mass, standard deviation", minimum=0.0),
@@ -200,7 +201,7 @@ def _size(mean: Floats, std: Floats, guess: float) -> tuple[float, float]:
     return mass, max(lengths, default=LENGTH)
 
 
-def _problem(rows: _Rows, bodies: int, least: float) -> _Problem:
+def _problem(rows: _DataAndPrior, bodies: int, least: float) -> _DistanceProblem:
     """Brought to one scale: unknowns w = x / units, then y, in which the objective is a distance."""
     P, count, units = len(rows.mean), 10 * bodies, rows.units
     A, b = rows.A * units, rows.b
@@ -236,7 +237,7 @@ def _problem(rows: _Rows, bodies: int, least: float) -> _Problem:
     places = tuple(int(k) for k in count + bounded)
     rounding = ROUNDING * float(b @ b) + 1e-300
     unseen = np.flatnonzero(np.abs(N @ V[:, rank:]).max(axis=1, initial=0.0) > UNSEEN)
-    return _Problem(
+    return _DistanceProblem(
         d, units[:, None] * B, units * w_origin, start, cone, rest, rank, unseen, places, rounding
     )
 
@@ -259,9 +260,10 @@ def _decomposed(A: Floats, b: Floats) -> tuple[Floats, Floats, Floats, float, in
     return values, Vt.T, inside[:p], 0.5 * float(inside[rank:] @ inside[rank:]), rank
 
 
-def _stated(problem: _Problem, found: NearestPoint, bodies: int, least: float) -> Consistent:
-    left = found.y - problem.d
-    objective = problem.rest + 0.5 * float(left @ left)
+def _stated(problem: _DistanceProblem, found: NearestPoint, bodies: int, least: float) -> Consistent:
+    squares = 0.5 * (found.y - problem.d) ** 2
+    objective = problem.rest + float(squares[: problem.rank].sum())
+    whole = problem.rest + float(squares.sum())
     spread = (problem.B @ found.slope)[:, : problem.rank]
     covariance = spread @ spread.T
     covariance[problem.unseen, problem.unseen] = math.inf
@@ -270,7 +272,7 @@ def _stated(problem: _Problem, found: NearestPoint, bodies: int, least: float) -
         problem.origin + problem.B @ found.y,
         covariance,
         objective,
-        found.gap / max(objective, problem.rounding),
+        found.gap / max(whole, problem.rounding),
         found.iterations,
         tuple(int(k) for k in np.flatnonzero(near[:bodies])),
         tuple(k for k, on in zip(problem.bounded, near[bodies:], strict=True) if on),

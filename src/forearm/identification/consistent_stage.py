@@ -13,7 +13,7 @@ from forearm.errors import InputError
 from forearm.identification.consistent import Consistent, Prior, consistent
 from forearm.identification.drive_law import COULOMB, LOSS, ROTOR, STATIC, STRIBECK_SPEED, VISCOUS
 from forearm.identification.effort_model import EffortModel
-from forearm.identification.least_squares import Solution
+from forearm.identification.least_squares import FitSolution
 from forearm.identification.new_arm import arm_with
 from forearm.identification.prior import cad_prior
 from forearm.spatial import Floats
@@ -46,7 +46,7 @@ class ConsistentFit:
 
 
 def consistent_fit(
-    arm: Arm, solution: Solution, prior: float | Prior, total_mass: float | tuple[float, float] | None
+    arm: Arm, solution: FitSolution, prior: float | Prior, total_mass: float | tuple[float, float] | None
 ) -> ConsistentFit:
     """The most likely bodies and figures that are possible, given what the data say."""
     unknowns = solution.unknowns

@@ -12,10 +12,10 @@ from forearm.errors import InputError
 from forearm.identification.condensed import Triangles, condense, whitened
 from forearm.identification.drive_law import STRIBECK_SPEED
 from forearm.identification.effort_model import EffortModel
-from forearm.identification.least_squares import Solution, Unknowns, solve
+from forearm.identification.least_squares import FitSolution, FitUnknowns, solve
 from forearm.identification.motor_fit import MotorFit
 from forearm.identification.noise_model import Autocovariances
-from forearm.identification.questions import Asked, unknowns_of
+from forearm.identification.questions import FitRequest, unknowns_of
 from forearm.identification.rows import Extras, Rows, RowSource
 from forearm.progress import Progress
 from forearm.spatial import Floats
@@ -50,7 +50,7 @@ class Fitting:
 
     model: EffortModel
     sources: list[RowSource]
-    asked: Asked
+    asked: FitRequest
     weighting: str
     fastest: Floats
     motors: MotorFit | None = None
@@ -115,7 +115,7 @@ class Fitting:
         total = source.log.signals.used // source.averaged
         return condense(rows, self.model.arm.n, self.model.width + 1 + further, self.folds, total)
 
-    def shift(self, solution: Solution, k: int = 0) -> bool:
+    def shift(self, solution: FitSolution, k: int = 0) -> bool:
         """Move efforts by the shifts that pass k found; whether any moved.
 
         Rows come and go at reversals as a shift moves, and it may never come to rest: what counts as rest
@@ -137,7 +137,7 @@ class Fitting:
         return moved
 
 
-def _variance(solution: Solution, place: int) -> float:
+def _variance(solution: FitSolution, place: int) -> float:
     E = solution.unknowns.E[place]
     finite = np.isfinite(np.diag(solution.covariance))
     C = np.where(np.outer(finite, finite), solution.covariance, 0.0)
@@ -145,7 +145,7 @@ def _variance(solution: Solution, place: int) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class FittedStage:
     """A stage that came to its end.
 
     Attributes:
@@ -156,14 +156,14 @@ class Fitted:
         settled: whether the last pass moved nothing.
     """
 
-    solution: Solution
+    solution: FitSolution
     x: Floats
     raw: list[list[Triangles]]
     coefficients: Floats
     settled: bool
 
 
-def fit_stage(fitting: Fitting, x: Floats, is_full: bool) -> Fitted:
+def fit_stage(fitting: Fitting, x: Floats, is_full: bool) -> FittedStage:
     """One stage from the unknowns x (of the model) on: as many passes as it takes."""
     model, weighted = fitting.model, fitting.weighting != "ordinary"
     raw, solution, settled = _passes(fitting, x, is_full, None)
@@ -178,12 +178,12 @@ def fit_stage(fitting: Fitting, x: Floats, is_full: bool) -> Fitted:
                 raw = fitting.condensed(x)
     if fitting.weighting == "robust":
         solution = _robust(fitting, solution, coefficients, is_full)
-    return Fitted(solution, solution.x, raw, coefficients, settled)
+    return FittedStage(solution, solution.x, raw, coefficients, settled)
 
 
 def _passes(
     fitting: Fitting, x: Floats, is_full: bool, coefficients: Floats | None
-) -> tuple[list[list[Triangles]], Solution, bool]:
+) -> tuple[list[list[Triangles]], FitSolution, bool]:
     """Gauss and Newton's steps: rows at x, solved, until x and the shifts stay."""
     model, weighted = fitting.model, fitting.weighting != "ordinary"
     changes = not model.is_linear
@@ -218,7 +218,7 @@ def _check_rows(fitting: Fitting, data: list[list[Triangles]], unknowns: int) ->
         )
 
 
-def _is_still(solution: Solution, before: Floats, after: Floats) -> bool:
+def _is_still(solution: FitSolution, before: Floats, after: Floats) -> bool:
     E = solution.unknowns.E[: len(after)]
     finite = np.isfinite(np.diag(solution.covariance))
     C = np.where(np.outer(finite, finite), solution.covariance, 0.0)
@@ -238,7 +238,7 @@ def _bounded(model: EffortModel, before: Floats, after: Floats) -> Floats:
     return made
 
 
-def residuals(model: EffortModel, rows: Rows, solution: Solution, log: int) -> Floats:
+def residuals(model: EffortModel, rows: Rows, solution: FitSolution, log: int) -> Floats:
     """What a solution leaves of rows (T, n)."""
     unknowns, x = solution.unknowns, solution.x
     made = model.times(rows.columns, unknowns.of_log(log, x))
@@ -250,7 +250,7 @@ def residuals(model: EffortModel, rows: Rows, solution: Solution, log: int) -> F
     return np.asarray(rows.y - made)
 
 
-def _coefficients(fitting: Fitting, solution: Solution) -> Floats:
+def _coefficients(fitting: Fitting, solution: FitSolution) -> Floats:
     """How the noise of neighbouring rows hangs together."""
     sums = Autocovariances(fitting.model.arm.n)
     x = solution.x[: len(fitting.model.names)]
@@ -266,7 +266,7 @@ class Weights:
     """Rows weighed by what a solution leaves of them: those far off count less. Huber's."""
 
     model: EffortModel
-    solution: Solution
+    solution: FitSolution
     sums: Floats  # (4, n): rows, weights, psi^2, rows within
 
     def applied(self, log: int, rows: Iterable[Rows]) -> Iterator[Rows]:
@@ -287,7 +287,7 @@ class Weights:
         return np.asarray(self.solution.sigma * np.sqrt(psi / count * (weights / count)) / (within / count))
 
 
-def _robust(fitting: Fitting, solution: Solution, coefficients: Floats, is_full: bool) -> Solution:
+def _robust(fitting: Fitting, solution: FitSolution, coefficients: Floats, is_full: bool) -> FitSolution:
     model = fitting.model
     sigma = solution.sigma
     for _ in range(ROBUST_ROUNDS):
@@ -304,7 +304,7 @@ def _robust(fitting: Fitting, solution: Solution, coefficients: Floats, is_full:
     return solution
 
 
-def _spread(fitting: Fitting, solution: Solution, coefficients: Floats) -> Floats:
+def _spread(fitting: Fitting, solution: FitSolution, coefficients: Floats) -> Floats:
     """The noise of rows by the median of what is left, which rows far off do not move (n,)."""
     model, x = fitting.model, solution.x[: len(fitting.model.names)]
     left: list[Floats] = []
@@ -339,7 +339,7 @@ def with_first_speeds(fitting: Fitting, x: Floats) -> Floats:
 
 
 def left_out(
-    fitted: Fitted, weighted: bool, possible: Callable[[Solution], Floats], progress: Progress | None
+    fitted: FittedStage, weighted: bool, possible: Callable[[FitSolution], Floats], progress: Progress | None
 ) -> Floats:
     """The rms (L, n) of parts of the data that a fit to the others predicts; NaN if there are no others.
 
@@ -379,7 +379,7 @@ def _without(data: list[list[Triangles]], log: int, fold: int) -> list[list[Tria
     ]
 
 
-def _square(unknowns: Unknowns, log: int, joint: int, R: Floats, x: Floats) -> float:
+def _square(unknowns: FitUnknowns, log: int, joint: int, R: Floats, x: Floats) -> float:
     model = unknowns.model
     p, place = len(model.base), model.places[joint]
     own = unknowns.of_log(log, x)

@@ -8,7 +8,7 @@ import numpy as np
 
 from forearm.identification.drive_law import OFFSET, ROTOR
 from forearm.identification.effort_model import EffortModel
-from forearm.identification.least_squares import Solution
+from forearm.identification.least_squares import FitSolution
 from forearm.identification.parameter_set import ParameterSet
 from forearm.reduction.base import BaseParameters
 from forearm.tables import number
@@ -19,7 +19,7 @@ POOR = 0.3  # of a value: a deviation beyond it makes a value poor
 
 
 def unidentifiable(
-    model: EffortModel, solution: Solution, values: ParameterSet, std: ParameterSet
+    model: EffortModel, solution: FitSolution, values: ParameterSet, std: ParameterSet
 ) -> tuple[str, ...]:
     """Sentences on what no log could tell, what these logs cannot, and what they tell poorly."""
     return (*_of_no_log(model.base), *_of_side(model), *_of_these(solution), *_poor(values, std))
@@ -64,8 +64,8 @@ def _of_side(model: EffortModel) -> list[str]:
     return made
 
 
-def _of_these(solution: Solution) -> list[str]:
-    """Unknowns that follow from others in these data."""
+def _of_these(solution: FitSolution) -> list[str]:
+    """FitUnknowns that follow from others in these data."""
     names, made = solution.unknowns.names, []
     shifts = tuple(name for name in names if name.startswith("log") and name.endswith(".shift"))
     for k, factors in solution.combinations.items():

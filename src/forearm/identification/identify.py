@@ -13,11 +13,11 @@ from forearm.errors import InputError
 from forearm.identification.consistent_stage import ConsistentFit, consistent_fit
 from forearm.identification.effort_checks import check_efforts
 from forearm.identification.effort_model import EffortModel, FrictionKind, effort_model, effort_scale
-from forearm.identification.fitting import Fitted, Fitting, fit_stage, with_first_speeds
-from forearm.identification.least_squares import Solution
+from forearm.identification.fitting import FittedStage, Fitting, fit_stage, with_first_speeds
+from forearm.identification.least_squares import FitSolution
 from forearm.identification.motor_fit import fit_motors, motor_constants
 from forearm.identification.prior import Prior
-from forearm.identification.questions import Asked, loads_of
+from forearm.identification.questions import FitRequest, loads_of
 from forearm.identification.residual_tests import COUNT, StructureColumns, residual_tests
 from forearm.identification.result import Identification, ResidualTest
 from forearm.identification.rows import row_source
@@ -99,17 +99,16 @@ def identify(
     ]
     kind = None if friction == "auto" else cast(FrictionKind, friction)
     model = effort_model(arm, side, kind, has_load=load)
-    asked = Asked(offsets, gains, (shift is None,) * len(logs), loads_of(payload, len(logs)))
+    asked = FitRequest(offsets, gains, (shift is None,) * len(logs), loads_of(payload, len(logs)))
     fitting = _fitting(model, logs, asked, shift or 0.0, weighting, progress)
-    if check:
-        check_efforts(fitting)
+    doubts = check_efforts(fitting) if check else []
     fits = _fits(fitting)
     tests = _tests(fitting, fits[-1])
 
-    def possible(solution: Solution) -> ConsistentFit:
+    def possible(solution: FitSolution) -> ConsistentFit:
         return consistent_fit(arm, solution, prior, total_mass)
 
-    return stated(fitting, fits, tests, possible(fits[-1].solution), possible, confidence)
+    return stated(fitting, fits, tests, possible(fits[-1].solution), possible, confidence, doubts)
 
 
 def _side(given: object) -> str:
@@ -132,7 +131,7 @@ def _several(log: Any) -> list[Any]:
 def _fitting(
     model: EffortModel,
     logs: Sequence[PreparedLog],
-    asked: Asked,
+    asked: FitRequest,
     shift: float,
     weighting: str,
     progress: Progress | None,
@@ -152,7 +151,7 @@ def _fitting(
     return Fitting(model, sources, asked, weighting, fastest, motors, progress)
 
 
-def _fits(fitting: Fitting) -> list[Fitted]:
+def _fits(fitting: Fitting) -> list[FittedStage]:
     """The linear stage, and where efforts are not linear in all unknowns, the next from there on."""
     model = fitting.model
     first = fit_stage(fitting, model.values(), is_full=False)
@@ -164,7 +163,7 @@ def _fits(fitting: Fitting) -> list[Fitted]:
     return [first, fit_stage(fitting, start, is_full=True)]
 
 
-def _tests(fitting: Fitting, fitted: Fitted) -> tuple[ResidualTest, ...]:
+def _tests(fitting: Fitting, fitted: FittedStage) -> tuple[ResidualTest, ...]:
     known = [source.log.signals for source in fitting.sources]
     middle = np.mean([0.5 * (log.q_low + log.q_high) for log in known], axis=0)
     extras = StructureColumns(fitting.fastest, middle)

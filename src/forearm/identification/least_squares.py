@@ -22,7 +22,7 @@ QUIETEST = 1e-6  # of the noisiest joint: no joint is weighed more, as one witho
 
 
 @dataclass(frozen=True, eq=False)
-class Unknowns:
+class FitUnknowns:
     """What is solved for: x = fixed + E z over all unknowns of the model, loads and shifts.
 
     Attributes:
@@ -52,7 +52,7 @@ class Unknowns:
 
     @property
     def count(self) -> int:
-        """Unknowns of the model, which come first."""
+        """FitUnknowns of the model, which come first."""
         return len(self.model.names)
 
     def load_place(self, log: int) -> slice:
@@ -103,7 +103,7 @@ class Unknowns:
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class FitSolution:
     """A fit.
 
     Attributes:
@@ -117,7 +117,7 @@ class Solution:
         R, rhs: the triangle of all weighed rows over z, and what it is to explain.
     """
 
-    unknowns: Unknowns
+    unknowns: FitUnknowns
     z: Floats
     covariance: Floats
     kept: tuple[int, ...]
@@ -140,8 +140,8 @@ class Solution:
 
 
 def solve(
-    unknowns: Unknowns, data: Sequence[Sequence[Triangles]], sigma: Floats | None = None, *, weighted: bool
-) -> Solution:
+    unknowns: FitUnknowns, data: Sequence[Sequence[Triangles]], sigma: Floats | None = None, *, weighted: bool
+) -> FitSolution:
     """The unknowns from condensed data, for each log its parts; weighted by the noise of joints, which is
     found on the way, unless it is given.
     """
@@ -179,8 +179,8 @@ def _merged(parts: Sequence[Triangles]) -> Triangles:
 
 
 def _solved(
-    unknowns: Unknowns, data: Sequence[Sequence[Triangles]], sigma: Floats, weighted: bool, x: Floats
-) -> Solution:
+    unknowns: FitUnknowns, data: Sequence[Sequence[Triangles]], sigma: Floats, weighted: bool, x: Floats
+) -> FitSolution:
     n = len(sigma)
     pieces: list[tuple[int, int, Floats, Floats]] = []  # log, joint, rows over z, what they explain
     for log, parts in enumerate(data):
@@ -215,7 +215,7 @@ def _solved(
         found = np.full(n, np.sqrt(squares.sum() / freedom.sum()))
     for k in others:
         covariance[k, k] = np.inf
-    return Solution(unknowns, z, covariance, tuple(kept), combinations, found, squares, counts, A, rhs)
+    return FitSolution(unknowns, z, covariance, tuple(kept), combinations, found, squares, counts, A, rhs)
 
 
 def _of_noise(

@@ -12,7 +12,7 @@ from forearm.dynamics.regressor import PARAMETERS
 from forearm.errors import InputError, ModelError, shorten
 from forearm.identification.drive_law import COULOMB, LOSS, OFFSET, STATIC, STRIBECK_SPEED
 from forearm.identification.effort_model import EffortModel
-from forearm.identification.least_squares import Unknowns
+from forearm.identification.least_squares import FitUnknowns
 from forearm.identification.payload.physical import parameters_of_body
 from forearm.identification.payload.regressor import moved
 from forearm.model import model_of
@@ -23,7 +23,7 @@ UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
-class Asked:
+class FitRequest:
     """What a caller asks for beyond inertia and friction.
 
     Attributes:
@@ -63,8 +63,8 @@ def _load(given: Any, where: str) -> Any:
 
 
 def unknowns_of(
-    model: EffortModel, asked: Asked, x: Floats, is_full: bool, held: Sequence[str] = ()
-) -> Unknowns:
+    model: EffortModel, asked: FitRequest, x: Floats, is_full: bool, held: Sequence[str] = ()
+) -> FitUnknowns:
     """What a stage solves for.
 
     Args:
@@ -117,7 +117,7 @@ def unknowns_of(
     whole[: len(model.names), : len(rows)] = np.array(rows).T
     further = size - len(model.names)
     whole[len(model.names) :, len(rows) :] = np.eye(further)
-    return Unknowns(
+    return FitUnknowns(
         model,
         loads,
         known,
@@ -132,7 +132,7 @@ def unknowns_of(
 
 
 def _tied(
-    model: EffortModel, joint: int, figure: str, asked: Asked, is_full: bool
+    model: EffortModel, joint: int, figure: str, asked: FitRequest, is_full: bool
 ) -> Iterator[tuple[int, float]]:
     """What follows a figure: friction backwards where it is the same both ways, friction at rest where
     Stribeck's curve is flat.
@@ -149,7 +149,7 @@ def _tied(
             yield place, factor
 
 
-def _is_free(figure: str, asked: Asked, is_full: bool) -> bool:
+def _is_free(figure: str, asked: FitRequest, is_full: bool) -> bool:
     if figure == OFFSET:
         return asked.offsets
     return is_full or figure not in (*STATIC, STRIBECK_SPEED, LOSS)

@@ -13,7 +13,7 @@ from statistics import NormalDist
 import numpy as np
 
 from forearm.identification.condensed import Triangles
-from forearm.identification.least_squares import Solution
+from forearm.identification.least_squares import FitSolution
 from forearm.identification.result import ResidualTest
 from forearm.identification.samples import Samples
 from forearm.spatial import Floats
@@ -56,7 +56,7 @@ class StructureColumns:
         return np.stack(parts, axis=2)
 
 
-def residual_tests(solution: Solution, data: Sequence[Sequence[Triangles]]) -> tuple[ResidualTest, ...]:
+def residual_tests(solution: FitSolution, data: Sequence[Sequence[Triangles]]) -> tuple[ResidualTest, ...]:
     """Every test of every joint, on whitened rows that have the further columns."""
     model, made = solution.unknowns.model, []
     alarm = RARE / (len(ADDED) * model.arm.n)
@@ -77,7 +77,7 @@ def residual_tests(solution: Solution, data: Sequence[Sequence[Triangles]]) -> t
 
 
 def _joint_rows(
-    solution: Solution, data: Sequence[Sequence[Triangles]], joint: int
+    solution: FitSolution, data: Sequence[Sequence[Triangles]], joint: int
 ) -> tuple[Floats, Floats, Floats, float]:
     """Condensed rows of a joint in all logs: over the unknowns, further columns, what they explain; count."""
     unknowns, parts, count = solution.unknowns, [], 0.0

@@ -11,9 +11,9 @@ from forearm.arm.arm import Arm
 from forearm.identification.consistent_stage import ConsistentFit, arm_of, bound_sign, lower_bound
 from forearm.identification.deviations import deviations_of
 from forearm.identification.effort_model import EffortModel, effort_model
-from forearm.identification.fitting import Fitted, Fitting, left_out, residuals
+from forearm.identification.fitting import FittedStage, Fitting, left_out, residuals
 from forearm.identification.hidden import unidentifiable
-from forearm.identification.least_squares import Solution
+from forearm.identification.least_squares import FitSolution
 from forearm.identification.motor_fit import MotorFit
 from forearm.identification.parameter_set import ParameterSet
 from forearm.identification.result import Identification, ResidualTest, Stage, UsedLog
@@ -27,13 +27,16 @@ NAMES = ("linear", "friction")
 
 def stated(
     fitting: Fitting,
-    fits: Sequence[Fitted],
+    fits: Sequence[FittedStage],
     tests: tuple[ResidualTest, ...],
     last: ConsistentFit,
-    possible: Callable[[Solution], ConsistentFit],
+    possible: Callable[[FitSolution], ConsistentFit],
     confidence: float,
+    doubts: Sequence[str],
 ) -> Identification:
-    """The result: parameters, the arm, what is left, what cannot be told; `possible` is the last stage."""
+    """The result: parameters, the arm, what is left, what cannot be told; `possible` is the last stage,
+    `doubts` are sentences on the columns of the logs.
+    """
     model, solution = fitting.model, fits[-1].solution
     final = replace(solution, z=last.z)
     course = _course(fitting, final)
@@ -68,11 +71,11 @@ def stated(
         logs=logs,
         stages=tuple(stages),
         tests=tests,
-        findings=(*_findings(fits), *_impossible(model, parameters, std), *notes),
+        findings=(*doubts, *_findings(fits), *_impossible(model, parameters, std), *notes),
     )
 
 
-def _labels(model: EffortModel, solution: Solution, names: Sequence[str]) -> tuple[str, ...]:
+def _labels(model: EffortModel, solution: FitSolution, names: Sequence[str]) -> tuple[str, ...]:
     """What each parameter is: with what hides behind it, as far as that differs from where it stays."""
     said = dict(zip(model.base.names, model.base.labels, strict=True))
     for k, factors in solution.combinations.items():
@@ -85,7 +88,7 @@ def _labels(model: EffortModel, solution: Solution, names: Sequence[str]) -> tup
     return tuple(said.get(name, name) for name in names)
 
 
-def _findings(fits: Sequence[Fitted]) -> list[str]:
+def _findings(fits: Sequence[FittedStage]) -> list[str]:
     if fits[-1].settled:
         return []
     return [
@@ -102,21 +105,21 @@ def _impossible(model: EffortModel, parameters: ParameterSet, std: ParameterSet)
         away = parameters[name] * bound_sign(model, name) - least
         if away < -CLEARLY * std[name]:
             made.append(
-                f"{name} came out at {parameters[name]:.4g} +- {std[name]:.2g}, which no drive has: something else "
-                "acts on that joint (a wrong sign, an offset, a spring, elasticity), or it moved too little. The "
-                "arm has the nearest value that is possible."
+                f"{name} came out at {parameters[name]:.4g} +- {std[name]:.2g}, which no drive has: something "
+                "else acts on that joint (a wrong sign, an offset, a spring, elasticity), or it moved too "
+                "little. The arm has the nearest value that is possible."
             )
     return made
 
 
-def _chosen(solution: Solution) -> list[int]:
+def _chosen(solution: FitSolution) -> list[int]:
     """Places of what is a parameter of the arm, its sensors or a load: all but shifts."""
     shifts = {solution.unknowns.shift_place(k) for k in range(len(solution.unknowns.shifts))}
     E = solution.unknowns.E
     return [k for k in range(E.shape[1]) if not any(s is not None and E[s, k] for s in shifts)]
 
 
-def _stage(name: str, fit: Fitted) -> Stage:
+def _stage(name: str, fit: FittedStage) -> Stage:
     solution = fit.solution
     chosen = _chosen(solution)
     names = [solution.unknowns.names[k] for k in chosen]
@@ -129,7 +132,7 @@ def _stage(name: str, fit: Fitted) -> Stage:
     )
 
 
-def _last_stage(model: EffortModel, final: Solution, last: ConsistentFit, rms: Floats) -> Stage:
+def _last_stage(model: EffortModel, final: FitSolution, last: ConsistentFit, rms: Floats) -> Stage:
     """Full parameters of every body, and the figures behind them."""
     count = len(model.base.standard)
     shifts = {name for name in last.names if name.startswith("log") and name.endswith(".shift")}
@@ -165,7 +168,11 @@ def _with_motors(
 
 
 def _arm(
-    model: EffortModel, final: Solution, last: ConsistentFit, solution: Solution, motors: MotorFit | None
+    model: EffortModel,
+    final: FitSolution,
+    last: ConsistentFit,
+    solution: FitSolution,
+    motors: MotorFit | None,
 ) -> tuple[Arm, tuple[str, ...]]:
     """The arm with its new values and their deviations."""
     E = solution.unknowns.E[: len(model.names)]
@@ -183,7 +190,7 @@ def _arm(
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
+class FitCourse:
     """What is measured, and what models make of it, at rows evenly spread; and what they leave of all."""
 
     t: Floats
@@ -197,7 +204,7 @@ class Course:
     rms_before: Floats
 
 
-def _course(fitting: Fitting, final: Solution) -> Course:
+def _course(fitting: Fitting, final: FitSolution) -> FitCourse:
     """One more pass, with the final values and with those of the arm as it was given."""
     model, n = fitting.model, fitting.model.arm.n
     before = effort_model(model.arm, model.torque_side, None, rotors=False)
@@ -222,12 +229,12 @@ def _course(fitting: Fitting, final: Solution) -> Course:
     t, speed, measured, predicted, old, log_of = (np.concatenate(a) for a in zip(*parts, strict=True))
     counts = np.maximum(counts, 1.0)
     rms = np.sqrt(squares.sum(axis=0) / counts.sum(axis=0))
-    return Course(
+    return FitCourse(
         t, log_of, speed, measured, predicted, old, rms, np.sqrt(squares / counts), np.sqrt(given / counts)
     )
 
 
-def _used(fitting: Fitting, log: int, solution: Solution, course: Course, ahead: Floats) -> UsedLog:
+def _used(fitting: Fitting, log: int, solution: FitSolution, course: FitCourse, ahead: Floats) -> UsedLog:
     source = fitting.sources[log]
     place = solution.unknowns.shift_place(log)
     spread = 0.0

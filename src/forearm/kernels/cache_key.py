@@ -104,6 +104,8 @@ MAKERS = (
     "dynamics",
     "frameworks",
     "identification",
+    "identification/excitation",
+    "identification/calibration",
     "identification/payload",
     "kernels",
     "kinematics",

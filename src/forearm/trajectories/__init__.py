@@ -10,6 +10,7 @@ from forearm.errors import current_name
 from forearm.logs.motion import MotionLog
 from forearm.trajectories.bangbang import Plans, bang_bang, bang_bang_many
 from forearm.trajectories.drive_limits import LimitUse
+from forearm.trajectories.excitation import Excitation
 from forearm.trajectories.jerk_limited.motion import JerkMotion
 from forearm.trajectories.jerk_limited.planner import jerk_limited
 from forearm.trajectories.jerk_limited.plans import JerkPlans, jerk_limited_many
@@ -38,6 +39,7 @@ from forearm.trajectories.polygon import Deviation, deviation, within
 from forearm.trajectories.recorded import RecordedMotion, read_motion, recorded
 from forearm.trajectories.requestfile import read_request
 from forearm.trajectories.requests import Request, Waypoint
+from forearm.trajectories.series.motion import SeriesMotion
 from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.shortest_time.time_optimal import time_optimal
 from forearm.trajectories.shortest_time.timing import LimitSaving, PathTiming
@@ -47,6 +49,7 @@ from forearm.trajectories.waypoints import through
 
 __all__ = [
     "Deviation",
+    "Excitation",
     "HandLine",
     "JerkMotion",
     "JerkPlans",
@@ -65,6 +68,7 @@ __all__ = [
     "Problem",
     "RecordedMotion",
     "Request",
+    "SeriesMotion",
     "Switching",
     "Waypoint",
     "arm_limits",

@@ -16,6 +16,7 @@ from forearm.kernels.kernel import Kernel
 from forearm.trajectories.drive_limits import DriveLimits, LimitUse
 from forearm.trajectories.jerk_limited.motion import JerkMotion
 from forearm.trajectories.sampling import SampledMotion
+from forearm.trajectories.series.motion import SeriesMotion
 from forearm.trajectories.switching import Switching
 
 Array = NDArray[np.float64]
@@ -122,7 +123,7 @@ class Demands:
         return self.limits.shares(self.kernel.inverse_dynamics(q, qd, qdd), qd)
 
 
-def even_times(motion: JerkMotion, step: float) -> Array:
+def even_times(motion: JerkMotion | SeriesMotion, step: float) -> Array:
     """Ten times as many as a plan has with this step, and every switch."""
     grid = max(min(step, GRID) / FINER, motion.duration / MOST_FINE)
     return np.concatenate([np.arange(0.0, motion.duration, grid), motion.switches])

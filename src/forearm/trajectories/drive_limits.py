@@ -13,23 +13,27 @@ from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC, amplifier_gains, constants_of
 
 Array = NDArray[np.float64]
-Quantity = Literal["torque", "current", "voltage", "DAC"]
+Quantity = Literal["torque", "current", "voltage", "DAC", "position", "velocity", "acceleration", "box"]
 # The unit, and whose it is.
 WORDS: dict[Quantity, tuple[str, str]] = {
     "torque": ("N m (N)", "that it has"),
     "current": ("A", "that its motor takes"),
     "voltage": ("V", "that its motor takes"),
     "DAC": ("V", "that its DAC and amplifier give"),
+    "position": ("rad (m)", "that it may go from the middle of its range"),
+    "velocity": ("rad/s (m/s)", "that it may move at"),
+    "acceleration": ("rad/s^2 (m/s^2)", "that it may have"),
+    "box": ("m", "that it may go from the middle of its box"),
 }
 
 
 @dataclass(frozen=True)
 class LimitUse:
-    """How much of one limit of one joint's drive a motion uses at most.
+    """How much of one limit of one joint, of its drive or of the hand's box a motion uses at most.
 
     Attributes:
-        joint: its name.
-        quantity: "torque", "current" or "voltage".
+        joint: its name; of a box "hand x", "hand y" or "hand z".
+        quantity: "torque", "current" or "voltage"; of exciting motions "position" to "box" too.
         needed, allowed: what the motion needs, and the limit, in its SI unit.
         time: when it needs most, s.
     """

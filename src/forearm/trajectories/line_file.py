@@ -19,13 +19,16 @@ from forearm.trajectories.line_speed import PROFILES
 from forearm.trajectories.lines import ATTITUDES, HandLine, hand_line
 from forearm.trajectories.paths.path_file import FORMAT as PATH_FORMAT
 from forearm.trajectories.recorded import RecordedMotion, read_motion, recorded
+from forearm.trajectories.series.motion import SeriesMotion
+from forearm.trajectories.series.motion_file import FORMAT as SERIES
+from forearm.trajectories.series.motion_file import series_motion_from_document
 from forearm.trajectories.shortest_time.motion_file import FORMAT as PATH_MOTION
 from forearm.trajectories.shortest_time.motion_file import path_motion_from_document
 from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.switching import Switching
 from forearm.trajectories.switching_file import switching_from_document
 
-LoadedMotion = Switching | JerkMotion | HandLine | RecordedMotion | PathMotion
+LoadedMotion = Switching | JerkMotion | HandLine | RecordedMotion | PathMotion | SeriesMotion
 FORMAT = "forearm-hand-line/1"
 HAND_LINE = TableField(
     {
@@ -63,7 +66,7 @@ def _kind(written: object) -> str:
 
 def load_motion(arm: Arm, path: str | os.PathLike[str]) -> LoadedMotion:
     """The motion in a .json file that `save` wrote: switching points, phases of constant jerk, a line of the
-    hand, made anew for the arm, a motion along a path, or samples.
+    hand, made anew for the arm, a motion along a path, one that repeats, or samples.
 
     Args:
         arm: the arm.
@@ -78,6 +81,8 @@ def load_motion(arm: Arm, path: str | os.PathLike[str]) -> LoadedMotion:
         raise InputError(f"{where.name}: it holds a path, which has no time; fa.time_optimal gives it one.")
     if kind == _kind(PATH_MOTION):
         return path_motion_from_document(document, where.name)
+    if kind == _kind(SERIES):
+        return series_motion_from_document(document, where.name)
     if kind == _kind(JERK_FORMAT):
         return jerk_motion_from_document(document, where.name)
     if kind != _kind(FORMAT):

@@ -26,6 +26,7 @@ from forearm.trajectories.accelerating import PlanningProblem, chosen_motion
 from forearm.trajectories.configurations import configurations
 from forearm.trajectories.demands import Demands, even_times
 from forearm.trajectories.drive_limits import DriveLimits, LimitUse
+from forearm.trajectories.excitation import Excitation
 from forearm.trajectories.jerk_limited.motion import JerkMotion
 from forearm.trajectories.jerk_limited.waypoints import through_with_jerk
 from forearm.trajectories.limits import SLACK, MotionLimits, beyond_arm
@@ -36,6 +37,7 @@ from forearm.trajectories.recorded import RecordedMotion, read_motion, recorded
 from forearm.trajectories.requestfile import read_request
 from forearm.trajectories.requests import Request, Waypoint
 from forearm.trajectories.sampling import ticks
+from forearm.trajectories.series.motion import SeriesMotion
 from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.shortest_time.timing import PathTiming
 from forearm.trajectories.switching import Switching
@@ -43,7 +45,7 @@ from forearm.trajectories.waypoints import through
 from forearm.values import as_floats, check_ending, check_kind, check_number
 
 Array = NDArray[np.float64]
-PlannedMotion = Switching | JerkMotion | HandLine | RecordedMotion | PathMotion
+PlannedMotion = Switching | JerkMotion | HandLine | RecordedMotion | PathMotion | SeriesMotion
 Wanted = Request | PlannedMotion | MotionLog | HasLog | str | os.PathLike[str] | Sequence[Any] | NDArray[Any]
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".npz")
 MOST_SAVINGS = 8  # that a report tells
@@ -63,6 +65,7 @@ class Plan:
         notes: which waypoints could not be met as they were given.
         dac: what the motors' voltages come from; None: nothing that bounds them.
         timing: of a time-optimal plan what bounds its speed along the path; None: another plan.
+        excitation: of an exciting plan how well it shows the arm's parameters; None: another plan.
     """
 
     arm: Arm
@@ -73,6 +76,7 @@ class Plan:
     dac: DAC | None = None
     _kernel: Kernel | None = field(default=None, repr=False)
     timing: PathTiming | None = None
+    excitation: Excitation | None = None
 
     @property
     def duration(self) -> float:
@@ -169,14 +173,14 @@ class Plan:
         """The largest use of each joint's torque, current and voltage, where it is bounded.
 
         Looked at between jumps of accelerations and of friction, on both sides of them, and at ten times the
-        samples; for a motion with limits of jerk where jerk jumps and at ten times the samples, along a path
-        at ten moments of each interval, for a line of the hand at the samples.
+        samples; for a motion with limits of jerk, or one that repeats, where jerk jumps and at ten times the
+        samples, along a path at ten moments of each interval, for a line of the hand at the samples.
         """
         limits = DriveLimits.of(self.arm, self.dac)
         demands = Demands(self.arm, self._compiled, limits)
         if isinstance(self.motion, Switching):
             return demands.uses(self.motion, self.step)
-        if isinstance(self.motion, JerkMotion):
+        if isinstance(self.motion, JerkMotion | SeriesMotion):
             return demands.uses_at(self.motion, even_times(self.motion, self.step))
         if isinstance(self.motion, PathMotion):
             return demands.uses_at(self.motion, self.motion.fine_times)
@@ -224,6 +228,8 @@ class Plan:
             return f"{len(self.motion.points)} points"
         if isinstance(self.motion, PathMotion):
             return f"{self.motion.path.name}, {self.motion.path.length:.4g} long"
+        if isinstance(self.motion, SeriesMotion):
+            return f"a {self.motion.basis} series that repeats"
         if isinstance(self.motion, RecordedMotion):
             return f"{len(self.motion.t)} samples of {self.motion.name}"
         corners = self.motion.hand(self.motion.times)[0]
@@ -264,6 +270,7 @@ class Plan:
             )
         title = f"{self.arm.name}: {self._kind()}, {self.duration:.6g} s"
         parts = [] if self.timing is None else [self.timing.report(MOST_SAVINGS)]
+        parts += [] if self.excitation is None else [self.excitation.report()]
         return Report(header, rows, title, after=after, parts=parts)
 
     def _repr_html_(self) -> str:

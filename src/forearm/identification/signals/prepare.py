@@ -25,8 +25,8 @@ from forearm.spatial import Floats
 from forearm.trajectories.recorded import units_of
 from forearm.values import check_kind, check_number
 
-# The window with the least error of qdd is longer than a fit wants it: over a log noise averages out, what the
-# window bends away does not.
+# The window with the least error of qdd is longer than a fit wants it: over a log noise averages out, what
+# the window bends away does not.
 SHARPER = 1.7
 FEWEST_WINDOWS = 10.0  # in the longest piece
 LONGEST_SHIFT = 1000  # periods

@@ -1,0 +1,231 @@
+"""Nonlinear least squares of geometry: Gauss-Newton with damping on exact Jacobians, only along what the data
+show; what is left tells the noise of positions and turns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.kernels.traced_function import TracedFunction
+from forearm.spatial import Floats
+
+ROUNDS = 60
+TRIES = 12  # of one step, each with ten times the damping
+FIRST_DAMPING = 1e-4  # of the largest singular value squared
+STILL = 1e-12  # of rad, of the reach: shorter steps end the descent
+FLAT = 1e-13  # of what is left: a smaller gain ends it too
+RANK = 1e-9  # of the largest singular value: smaller ones are directions that nothing shows
+LOOSE = 0.02  # rad, of the reach: a direction known worse than this stays where the file has it
+NOISE_ROUNDS = 20
+SETTLED = 1e-3  # relative change of the noise
+EXACT = 1e-13  # of the reach: noise of data without any
+LOPSIDED = 1e4
+ROBUST_ROUNDS = 25
+MEDIAN = 2.366, 5.348  # of chi^2 with 3 and 6 degrees of freedom
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationTask:
+    """Measurements as equations: what is left (B, k) and its slopes (B, k, m) at values (m,).
+
+    `scale` (m,) brings unknowns to one size: the reach for lengths, 1 for angles; `prior` (m,) is how far the
+    file's values are off, infinite where that is open.
+    """
+
+    function: TracedFunction
+    q: Floats
+    measured: Floats
+    start: Floats
+    scale: Floats
+    prior: Floats
+    file: Floats
+
+    @property
+    def size(self) -> int:
+        """Numbers of one measurement: 3 of a point, 6 of a pose."""
+        return 6 if self.measured.shape[1] == 12 else 3
+
+    def left(self, values: Floats) -> tuple[Floats, Floats]:
+        """What is left and its slopes."""
+        found = self.function(
+            self.q, np.broadcast_to(values, (len(self.q), len(values))).copy(), self.measured
+        )
+        return found[0], found[1]
+
+    def rows(self, kept: NDArray[np.bool_]) -> CalibrationTask:
+        """The same for some of the rows."""
+        return CalibrationTask(
+            self.function, self.q[kept], self.measured[kept], self.start, self.scale, self.prior, self.file
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class GeometryFit:
+    """Values that fit, and how well.
+
+    Attributes:
+        values: (m,).
+        left: measured less predicted (B, k).
+        slopes: of it (B, k, m).
+        sigma: standard deviations of what is left (k,).
+        shown: directions (m, r) in scaled unknowns that were fitted.
+        singular: values of all directions that the data alone have (m,), over sigma.
+        hidden: directions (m, h) in scaled unknowns that the data alone do not show.
+        covariance: (m, m), for the directions shown.
+        leverage: H of each row (B, k, k), over sigma.
+        freedom: equations beyond those that were used up.
+        settled: whether the descent came to rest.
+    """
+
+    values: Floats
+    left: Floats
+    slopes: Floats
+    sigma: Floats
+    shown: Floats
+    singular: Floats
+    hidden: Floats
+    covariance: Floats
+    leverage: Floats
+    freedom: int
+    settled: bool
+
+
+def fit_geometry(task: CalibrationTask, values: Floats, noise: Floats | None, reach: float) -> GeometryFit:
+    """The fit from these values on; `noise` (k,) where it is known."""
+    rows = np.array([reach] * 3 + [1.0] * (task.size - 3))
+    sigma = 1e-3 * rows if noise is None else noise
+    if noise is None:  # everything that can be fitted, for a first idea of the noise
+        values, _ = descended(task, values, np.diag(task.scale), sigma)
+        left, slopes = task.left(values)
+        shown, _, _ = _directions(task, slopes, sigma, loose=np.inf)
+        sigma = _noise(left, _leverage(task, slopes, shown, sigma), rows)
+    for _ in range(NOISE_ROUNDS):
+        shown, _, _ = _directions(task, task.left(values)[1], sigma)
+        basis = task.scale[:, None] * shown
+        values = task.start + basis @ (shown.T @ ((values - task.start) / task.scale))
+        values, settled = descended(task, values, basis, sigma)
+        left, slopes = task.left(values)
+        if noise is not None or not settled:
+            break
+        before, sigma = sigma, _noise(left, _leverage(task, slopes, shown, sigma), rows)
+        if np.abs(np.log(sigma / before)).max() < SETTLED:
+            break
+    _, singular, hidden = _directions(task, slopes, sigma)
+    H = _leverage(task, slopes, shown, sigma)
+    basis = task.scale[:, None] * shown
+    A = _equations(task, slopes, basis, sigma)
+    C = basis @ np.linalg.inv(A.T @ A) @ basis.T if shown.shape[1] else np.zeros((len(values),) * 2)
+    freedom = left.size - round(float(np.einsum("bii->", H)))
+    return GeometryFit(values, left, slopes, sigma, shown, singular, hidden, C, H, freedom, settled)
+
+
+def descended(task: CalibrationTask, values: Floats, basis: Floats, sigma: Floats) -> tuple[Floats, bool]:
+    """The least squares along the columns of the basis (m, r), and whether steps came to rest."""
+    left, slopes = task.left(values)
+    damping, cost = 0.0, _cost(task, values, left, sigma)
+    for _ in range(ROUNDS):
+        A = _equations(task, slopes, basis, sigma)
+        b = np.concatenate([(left / sigma).ravel(), _of_prior(task, values)])
+        small = np.asarray(np.linalg.qr(np.column_stack([A, b]), mode="r"))  # the same equations, few of them
+        U, s, Vt = np.linalg.svd(small[:, :-1], full_matrices=False)
+        s = np.where(s > RANK * max(float(s.max(initial=0.0)), 1e-300), s, 0.0)
+        wanted = U.T @ small[:, -1]
+        for _ in range(TRIES):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                shares = np.where(s > 0.0, s / (s * s + damping * s.max(initial=0.0) ** 2), 0.0)
+            step = -basis @ (Vt.T @ (shares * wanted))
+            tried_left, tried_slopes = task.left(values + step)
+            tried = _cost(task, values + step, tried_left, sigma)
+            if tried <= cost:
+                break
+            damping = max(10.0 * damping, FIRST_DAMPING)
+        else:
+            return values, bool(np.abs(step / task.scale).max() < 1e-8)
+        gain, values, left, slopes, cost = cost - tried, values + step, tried_left, tried_slopes, tried
+        damping = 0.1 * damping if damping > FIRST_DAMPING else 0.0
+        if gain <= FLAT * cost or np.abs(step / task.scale).max(initial=0.0) < STILL:
+            return values, True
+    return values, False
+
+
+def robust_values(task: CalibrationTask, values: Floats) -> tuple[Floats, Floats]:
+    """Values that rows which fit badly hardly pull at (Cauchy's weights), and the distance of each row (B,)
+    in deviations of what the better half leaves.
+    """
+    groups = [slice(0, 3), slice(3, 6)][: task.size // 3]
+    for _ in range(ROBUST_ROUNDS):
+        left, slopes = task.left(values)
+        sizes = [np.sum(left[:, g] ** 2, axis=1) for g in groups]
+        scales = [max(float(np.median(s)) / MEDIAN[0], 1e-26) for s in sizes]
+        far = sum(s / scale for s, scale in zip(sizes, scales, strict=True))
+        sigma = np.repeat(np.sqrt(scales), 3) * np.sqrt(1.0 + far / task.size / 4.0)[:, None]
+        A = (slopes / sigma[..., None]).reshape(-1, len(values)) * task.scale
+        step = -task.scale * np.linalg.lstsq(A, (left / sigma).ravel(), rcond=1e-6)[0]
+        size = float(np.abs(step / task.scale).max())
+        values = values + step * min(1.0, 0.3 / max(size, 1e-300))
+        if size < 1e-9:
+            break
+    return values, np.sqrt(np.asarray(far) / task.size)
+
+
+def _cost(task: CalibrationTask, values: Floats, left: Floats, sigma: Floats) -> float:
+    prior = _of_prior(task, values)
+    return float(np.sum((left / sigma) ** 2) + prior @ prior)
+
+
+def _of_prior(task: CalibrationTask, values: Floats) -> Floats:
+    held = np.isfinite(task.prior)
+    return np.asarray((values - task.file)[held] / task.prior[held])
+
+
+def _equations(task: CalibrationTask, slopes: Floats, basis: Floats, sigma: Floats) -> Floats:
+    """Slopes along the basis over sigma (rows, r), and those of the prior."""
+    held = np.isfinite(task.prior)
+    data = (slopes / sigma[:, None]).reshape(-1, slopes.shape[2]) @ basis
+    return np.concatenate([data, basis[held] / task.prior[held, None]]) if held.any() else data
+
+
+def _directions(
+    task: CalibrationTask, slopes: Floats, sigma: Floats, loose: float = LOOSE
+) -> tuple[Floats, Floats, Floats]:
+    """Directions to fit (m, r), the singular values (m,) of the data alone, and what these do not show."""
+    A = _equations(task, slopes, np.diag(task.scale), sigma)
+    # whoever says how far the file is off wants that weighed against the data, however little these say
+    shown, _ = _split(A, np.inf if np.isfinite(task.prior).any() else loose)
+    data = A[: slopes.shape[0] * slopes.shape[1]]
+    values = np.linalg.svd(np.linalg.qr(data, mode="r"), compute_uv=False)
+    singular = np.concatenate([values, np.zeros(A.shape[1] - len(values))])
+    return shown, singular, _split(data, loose)[1]
+
+
+def _split(A: Floats, loose: float) -> tuple[Floats, Floats]:
+    """Directions that equations show, and those that they do not, or know worse than `loose`."""
+    _, s, Vt = np.linalg.svd(np.linalg.qr(A, mode="r"))
+    s = np.concatenate([s, np.zeros(len(Vt) - len(s))])
+    keep = (s > RANK * max(float(s.max(initial=0.0)), 1e-300)) & (s >= 1.0 / loose)
+    return Vt[keep].T, Vt[~keep].T
+
+
+def _leverage(task: CalibrationTask, slopes: Floats, shown: Floats, sigma: Floats) -> Floats:
+    """H (B, k, k) of each row: how far a measurement pulls its own prediction, over sigma."""
+    basis = task.scale[:, None] * shown
+    if not shown.shape[1]:
+        return np.zeros((len(slopes), slopes.shape[1], slopes.shape[1]))
+    R = np.linalg.qr(_equations(task, slopes, basis, sigma), mode="r")
+    rows = (slopes / sigma[:, None]) @ basis @ np.linalg.inv(R)
+    return np.asarray(rows @ np.swapaxes(rows, 1, 2))
+
+
+def _noise(left: Floats, H: Floats, rows: Floats) -> Floats:
+    """Standard deviations of positions and turns from what is left of them, each by its degrees of freedom;
+    neither is taken for more than LOPSIDED times as exact as the other.
+    """
+    made = []
+    for g in [slice(0, 3), slice(3, 6)][: left.shape[1] // 3]:
+        used = float(np.sum(np.einsum("bii->bi", H)[:, g]))
+        freedom = max(left[:, g].size - used, 1e-3 * left[:, g].size)
+        made.append(max(float(np.sqrt(np.sum(left[:, g] ** 2) / freedom)) / float(rows[g][0]), EXACT))
+    return np.asarray(np.repeat(np.maximum(made, max(made) / LOPSIDED), 3) * rows)

@@ -1,0 +1,221 @@
+"""Measurements of the hand from a file: which column is what, in which units."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from forearm.arm.arm import Arm, check_arm
+from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.identification.calibration.measurements import (
+    MOST_ROWS,
+    ORTHONORMAL,
+    TURN,
+    Measurements,
+    array_columns,
+    checked,
+)
+from forearm.kinematics.orientation import rotation_from
+from forearm.logs.columns import Columns, check_header, listed, recognised
+from forearm.logs.stream import reading
+from forearm.reading.npz import read_archive
+from forearm.reading.textfile import read_bytes
+from forearm.spatial import Floats
+from forearm.values import as_floats
+
+MOST_JSON = 64_000_000  # bytes
+UNITS = {
+    "rad": ("angles", 1.0),
+    "deg": ("angles", 180.0 / math.pi),
+    "m": ("lengths", 1.0),
+    "mm": ("lengths", 1e3),
+}
+PLACE = ("x", "y", "z")
+# Names of columns for orientations, and the form that they are.
+ORIENTATIONS = {
+    ("qx", "qy", "qz", "qw"): "quaternion_xyzw",
+    ("roll", "pitch", "yaw"): "rpy",
+    ("rx", "ry", "rz"): "rotation_vector",
+}
+
+
+def read_measurements(
+    arm: Arm,
+    source: str | os.PathLike[str] | Mapping[str, Any],
+    *,
+    columns: Mapping[str, str] | None = None,
+    units: str | Sequence[str] = (),
+) -> Measurements:
+    """Measurements of the hand from a file or arrays by name, one row each.
+
+    A table (.csv, .parquet) has columns q1.. and x, y, z, and of poses qx, qy, qz, qw (a quaternion), roll,
+    pitch, yaw (R = Rz(yaw) Ry(pitch) Rx(roll)) or rx, ry, rz (a rotation vector). Arrays and .npz, .json have
+    q (B, n) and poses (B, 4, 4), points (B, 3), or the same names as columns.
+
+    Args:
+        arm: the arm, whose joints the columns of q are found by.
+        source: the path of the file (- is CSV on standard input), or arrays by name.
+        columns: what columns by other names are, theirs to ours: {"X_mm": "x"}.
+        units: "rad" or "deg", and "m" or "mm", in one text or a list (default: rad and m, and refused where
+            numbers look like the other).
+    """
+    check_arm(arm, "calibrate, arm", moves=True)
+    factors = _units_of(units)
+    if isinstance(source, Mapping):
+        table, q_columns, name = _of_arrays(source, arm, "measurements"), None, "measurements"
+    else:
+        kind, name = Path(source).suffix.lower(), Path(source).name
+        if kind == ".npz":
+            table, q_columns = _of_arrays(read_archive(source)[1], arm, name), None
+        elif kind == ".json":
+            table, q_columns = _of_arrays(_document(Path(source)), arm, name), None
+        else:
+            table, q_columns, name = _of_table(os.fspath(source), arm, columns)
+    first = 0 if q_columns is None else 1
+    return _made(arm, table, q_columns or [f"q{i + 1}" for i in range(arm.n)], name, factors, first)
+
+
+def _made(
+    arm: Arm,
+    table: Mapping[str, Floats],
+    q_columns: Sequence[str],
+    name: str,
+    factors: Mapping[str, float],
+    first: int,
+) -> Measurements:
+    """Measurements in our units from columns by our names."""
+    angle, length = factors.get("angles", 1.0), factors.get("lengths", 1.0)
+    q = table["q"] / [angle if joint.kind == "revolute" else length for joint in arm.joints]
+    rows = first + np.arange(len(q))
+    if "poses" in table:
+        poses = table["poses"].copy()
+        poses[:, :3, 3] /= length
+        found = Measurements(q, poses, None, rows, name)
+        return checked(arm, found, q_columns, array_columns("poses"), tuple(factors))
+    at = (
+        table["points"] / length if "points" in table else np.column_stack([table[x] for x in PLACE]) / length
+    )
+    places = PLACE if "points" not in table else array_columns("points")
+    form = next((names for names in ORIENTATIONS if all(x in table for x in names)), None)
+    if form is None:
+        return checked(arm, Measurements(q, None, at, rows, name), q_columns, places, tuple(factors))
+    turned = np.column_stack([table[x] for x in form])
+    if ORIENTATIONS[form] != "quaternion_xyzw":
+        turned = turned / angle
+        worst = np.unravel_index(int(np.nanargmax(np.abs(turned))), turned.shape)
+        if "angles" not in factors and abs(turned[worst]) > 1.1 * TURN:
+            raise InputError(
+                f"{name}: column {form[worst[1]]} is {turned[worst]:.6g} in row {rows[worst[0]]}, more than "
+                "a turn. Are these degrees? Say so by units: deg, or rad if they are right (--units deg)."
+            )
+    else:
+        size = np.linalg.norm(turned, axis=1)
+        wrong = np.flatnonzero(np.abs(size - 1.0) > ORTHONORMAL)
+        if len(wrong):
+            raise InputError(
+                f"{name}: the quaternion {', '.join(form)} has the length {size[wrong[0]]:.4g} in row "
+                f"{rows[wrong[0]]}; expected 1."
+            )
+        turned = turned / size[:, None]
+    poses = np.tile(np.eye(4), (len(q), 1, 1))
+    poses[:, :3, :3], poses[:, :3, 3] = rotation_from(turned, ORIENTATIONS[form]), at
+    return checked(arm, Measurements(q, poses, None, rows, name), q_columns, places, tuple(factors))
+
+
+def _of_table(
+    path: str, arm: Arm, given: Mapping[str, str] | None
+) -> tuple[dict[str, Floats], list[str], str]:
+    """Columns of a file by our names, and how it calls those of q."""
+    theirs = {ours: name for name, ours in (given or {}).items()}
+    words = [*PLACE, *(x for names in ORIENTATIONS for x in names)]
+    of_q = {name: ours for name, ours in (given or {}).items() if ours not in words}
+    with reading(path) as log:
+        check_header(log.header, log.name)
+        found = recognised(
+            log.header, [joint.name for joint in arm.joints], ("q",), ("q",), log.name, of_q or None
+        )
+        missing = [f"q{i + 1}" for i in range(arm.n) if ("q", i) not in found]
+        if missing:
+            raise InputError(f"{log.name}: no column is {listed(missing)}; it has {listed(log.header)}.")
+        lower = {name.lower(): name for name in reversed(log.header)}
+        named = {x: theirs.get(x, lower.get(x, "")) for x in words}
+        here = {x: log.header.index(name) for x, name in named.items() if name in log.header}
+        _check_places(list(here), log.header, log.name)
+        places = [*(found["q", i].place for i in range(arm.n)), *here.values()]
+        wanted, blocks = Columns({"all": tuple(places)}, (), ("",) * len(places)), []
+        for block in log.blocks(wanted, whole=False):
+            blocks.append(block.states["all"])
+            if sum(map(len, blocks)) > MOST_ROWS:
+                raise InputError(f"{log.name}: more than {MOST_ROWS} rows; some hundred are plenty.")
+    rows = np.concatenate(blocks) if blocks else np.zeros((0, len(places)))
+    if not len(rows):
+        raise InputError(f"{log.name}: no row of numbers.")
+    table = {"q": rows[:, : arm.n]} | {x: rows[:, arm.n + k] for k, x in enumerate(here)}
+    return table, [found["q", i].name for i in range(arm.n)], log.name
+
+
+def _check_places(here: Sequence[str], header: Sequence[str], name: str) -> None:
+    missing = [x for x in PLACE if x not in here]
+    if missing:
+        raise InputError(
+            f"{name}: no column is {listed(missing)}; a measurement is q1.. with x, y, z, and of poses qx, "
+            f"qy, qz, qw, roll, pitch, yaw or rx, ry, rz; it has {listed(header)}. Other names can be told: "
+            "--columns THEIRS=x."
+        )
+    forms = [names for names in ORIENTATIONS if any(x in here for x in names)]
+    if len(forms) > 1:
+        raise InputError(
+            f"{name}: orientations are there twice, as {forms[0]} and {forms[1]}; leave one out."
+        )
+    lacking = [x for names in forms for x in names if x not in here]
+    if lacking:
+        raise InputError(
+            f"{name}: an orientation lacks {listed(lacking)}; give all of {', '.join(forms[0])}."
+        )
+
+
+def _of_arrays(given: Mapping[str, Any], arm: Arm, name: str) -> dict[str, Floats]:
+    words = ["q", "poses", "points", *PLACE, *(x for names in ORIENTATIONS for x in names)]
+    arrays = {x: as_floats(given[x], f"{name}, {x}") for x in words if given.get(x) is not None}
+    if "q" not in arrays:
+        raise InputError(f"{name}: no q; there is {listed(list(given)) or 'nothing'}.")
+    if "poses" not in arrays and "points" not in arrays:
+        _check_places(list(arrays), list(given), name)
+    count = len(arrays["q"]) if arrays["q"].ndim else 0
+    shapes: dict[str, tuple[int, ...]] = {"q": (count, arm.n), "poses": (count, 4, 4), "points": (count, 3)}
+    for x, array in arrays.items():
+        if array.shape != shapes.get(x, (count,)):
+            raise InputError(f"{name}, {x}: expected shape {shapes.get(x, (count,))}, got {array.shape}.")
+    if not count:
+        raise InputError(f"{name}: no row of numbers.")
+    return arrays
+
+
+def _document(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(read_bytes(path, MOST_JSON))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path.name}: not valid JSON: {str(error)[:200]}.") from error
+    if not isinstance(found, dict):
+        raise InputError(
+            f"{path.name}: expected a table with q and poses or points as keys, got {shorten(found)}."
+        )
+    return found
+
+
+def _units_of(units: str | Sequence[str]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for word in units.replace(",", " ").split() if isinstance(units, str) else units:
+        if word not in UNITS:
+            raise NameNotFound(f"units: there is no {shorten(word)}; {suggest(str(word), UNITS)}")
+        of, size = UNITS[word]
+        if of in found:
+            raise InputError(f"units: {of} have two units in {shorten(units)}; give one.")
+        found[of] = size
+    return found

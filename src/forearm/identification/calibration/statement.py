@@ -1,0 +1,165 @@
+"""A fit of geometry in words and tables."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.identification.calibration.fit import LOOSE, CalibrationTask, GeometryFit, descended
+from forearm.identification.calibration.measurements import Measurements
+from forearm.identification.calibration.observability import SHOWN, hidden_in_words
+from forearm.identification.calibration.result import Calibration
+from forearm.identification.calibration.setting import CalibrationSetting, CalibrationStart, shown_at_all
+from forearm.identification.calibration.unknowns import BASE, HAND, SIX, with_values
+from forearm.identification.parameter_set import ParameterSet
+from forearm.identification.payload.estimate import student
+from forearm.spatial import Floats, pose_xyz_rpy
+
+LARGE = 0.02  # of the reach: more than that left is no noise
+EXCESS = 5.0  # deviations of chi^2
+
+
+def stated_calibration(
+    setting: CalibrationSetting,
+    found: Measurements,
+    task: CalibrationTask,
+    start: CalibrationStart,
+    fit: GeometryFit,
+    kept: NDArray[np.bool_],
+    far: Floats,
+    noise: Floats | None,
+    confidence: float,
+) -> Calibration:
+    """The fit in words and tables."""
+    names, unknowns = setting.unknowns.names, setting.unknowns
+    by_name = dict(zip(names, fit.values.tolist(), strict=True))
+    moved = [by_name.get(f"{BASE}.{part}", 0.0) for part in SIX]
+    geometry = (
+        by_name if setting.is_pose else {k: v for k, v in by_name.items() if not k.startswith(f"{HAND}.")}
+    )
+    hand = np.array([by_name.get(f"{HAND}.{x}", 0.0) for x in SIX[:3]])
+    std, half = _deviations(fit, noise, confidence, task.prior, task.scale)
+    left_out = _left_out(fit)
+    before = _before(setting, task.rows(kept), fit)
+    findings = [*found.findings, *_outlier_findings(found, kept, far)]
+    findings += _doubts(setting, fit, noise)
+    return Calibration(
+        arm=with_values(setting.before, geometry),
+        before=setting.before,
+        parameters=ParameterSet(names, fit.values),
+        file_values=ParameterSet(names, unknowns.start),
+        std=ParameterSet(names, std),
+        covariance=fit.covariance,
+        confidence=confidence,
+        intervals=np.stack([fit.values - half, fit.values + half], axis=1),
+        units=unknowns.units,
+        unobservable=_unobservable(setting, fit, task.size),
+        rows=found.rows[kept],
+        left_out=found.rows[~kept],
+        residual=fit.left,
+        rms_before=_rms(before[:, :3]),
+        rms=_rms(fit.left[:, :3]),
+        rms_left_out=_rms(left_out[:, :3]),
+        turn_before=_rms(before[:, 3:]),
+        turn=_rms(fit.left[:, 3:]),
+        turn_left_out=_rms(left_out[:, 3:]),
+        noise=(float(fit.sigma[0]), float(fit.sigma[3]) if setting.is_pose else math.nan),
+        base=start.base @ pose_xyz_rpy(moved[:3], moved[3:]),
+        hand_point=setting.point + hand if not setting.is_pose else np.zeros(3),
+        singular_values=fit.singular,
+        shown=fit.shown.shape[1],
+        findings=tuple(findings),
+    )
+
+
+def _deviations(
+    fit: GeometryFit, noise: Floats | None, confidence: float, prior: Floats, scale: Floats
+) -> tuple[Floats, Floats]:
+    """Standard deviations, infinite where a part of an unknown is not shown, and half widths of intervals."""
+    hidden = np.sqrt(np.maximum(np.diag(np.eye(len(fit.values)) - fit.shown @ fit.shown.T), 0.0))
+    # a small share of a direction that is not shown widens the deviation by what such a direction may be off
+    variance = np.maximum(np.diag(fit.covariance), 0.0) + (LOOSE * scale * hidden) ** 2
+    std = np.where(hidden > SHOWN, math.inf, np.sqrt(variance))
+    if noise is None and fit.freedom <= 0 and not np.isfinite(prior).all():
+        std = np.full(len(std), math.inf)
+    factor = (
+        student(confidence, fit.freedom) if noise is None else NormalDist().inv_cdf(0.5 + 0.5 * confidence)
+    )
+    return std, factor * std
+
+
+def _left_out(fit: GeometryFit) -> Floats:
+    """What is left of each row in a fit without it, to first order: (1 - H)^-1 r."""
+    spread = np.eye(fit.left.shape[1]) * (1.0 + 1e-9) - fit.leverage
+    return np.asarray(np.linalg.solve(spread, (fit.left / fit.sigma)[..., None])[..., 0] * fit.sigma)
+
+
+def _before(setting: CalibrationSetting, task: CalibrationTask, fit: GeometryFit) -> Floats:
+    """What the arm as given leaves, with the device and its point where they fit it best."""
+    free = [
+        name.startswith(f"{BASE}.") or (not setting.is_pose and name.startswith(f"{HAND}."))
+        for name in setting.unknowns.names
+    ]
+    values = np.where(free, task.start, task.file)
+    basis = np.diag(task.scale)[:, free]
+    if basis.shape[1]:
+        values, _ = descended(task, values, basis, fit.sigma)
+    return task.left(values)[0]
+
+
+def _rms(left: Floats) -> float:
+    return float(np.sqrt(np.mean(np.sum(left**2, axis=1)))) if left.shape[1] else math.nan
+
+
+def _unobservable(setting: CalibrationSetting, fit: GeometryFit, size: int) -> tuple[str, ...]:
+    """Sentences on hidden directions, with a word on whether other postures would show them."""
+    if not fit.hidden.shape[1]:
+        return ()
+    slopes, _ = shown_at_all(setting, fit.values)
+    rows = np.array([setting.reach] * 3 + [1.0] * (size - 3))
+    many = (slopes * (rows / fit.sigma)[:, None]).reshape(-1, slopes.shape[2])
+    strength = np.linalg.norm(many @ fit.hidden, axis=0) * math.sqrt(fit.left.size / len(many))
+    ever = strength * LOOSE >= 1.0
+    if not ever.any() or ever.all():
+        said = hidden_in_words(setting.unknowns.names, fit.hidden, setting.scale)
+        return tuple(f"{text}; other postures would show it" for text in said) if ever.all() else said
+    # directions that postures can show, and those that none can, apart
+    _, s, Vt = np.linalg.svd(many @ fit.hidden, full_matrices=True)
+    can = np.zeros(fit.hidden.shape[1], dtype=bool)
+    can[: len(s)] = s * math.sqrt(fit.left.size / len(many)) * LOOSE >= 1.0
+    never = hidden_in_words(setting.unknowns.names, fit.hidden @ Vt[~can].T, setting.scale)
+    others = hidden_in_words(setting.unknowns.names, fit.hidden @ Vt[can].T, setting.scale)
+    return (*never, *(f"{text}; other postures would show it" for text in others))
+
+
+def _outlier_findings(found: Measurements, kept: NDArray[np.bool_], far: Floats) -> list[str]:
+    return [
+        f"{found.name}: row {found.rows[k]} is {far[k]:.3g} deviations off what the others say, left out."
+        for k in np.flatnonzero(~kept)
+    ]
+
+
+def _doubts(setting: CalibrationSetting, fit: GeometryFit, noise: Floats | None) -> list[str]:
+    said, rms = [], _rms(fit.left[:, :3])
+    if not fit.settled:
+        said.append("The fit did not come to rest: neither values nor intervals are to be relied on.")
+    if noise is not None and fit.freedom > 0:
+        quality = float(np.sum((fit.left / noise) ** 2)) / fit.freedom
+        if quality > 1.0 + EXCESS * math.sqrt(2.0 / fit.freedom):
+            said.append(
+                f"Residuals are {math.sqrt(quality):.3g} times the noise stated: the noise is larger, or "
+                "something else is wrong with the geometry (more unknowns), or the arm bends."
+            )
+    if noise is None and fit.freedom <= 0:
+        said.append(
+            "No row is left over to tell the noise: there are no intervals. Measure more, or state the noise."
+        )
+    if rms > LARGE * setting.reach:
+        said.append(
+            f"What is left, {1e3 * rms:.3g} mm, is large: check that joints are in the order of the arm, "
+            "with its signs and zeros, and that units are right."
+        )
+    return said

@@ -1,0 +1,231 @@
+"""What may be unknown of an arm's geometry, by name, and the arm that has other values of it.
+
+"joint2.a", "joint2.alpha", "joint2.d", "joint2.theta" are those of the table of Denavit and Hartenberg;
+"joint2.beta" tilts the axis of a joint about y of the link before it, where the axis before is nearly
+parallel (Hayati): there a small tilt is no small change of the table. "joint2.offset" is the zero of a joint
+that is placed by a frame. Of frames, "joint2.x" to "joint2.yaw", "base.x" and "hand.x", these are moves along
+and turns about their own axes from where they were: R = Rz(yaw) Ry(pitch) Rx(roll).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from forearm.arm.arm import Arm, Hand
+from forearm.arm.joint import DH, Frame, Joint
+from forearm.arm.link import Link
+from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.spatial import Floats, pose_xyz_rpy, rotation_about
+from forearm.spatial import pose as pose_of
+
+SIX = ("x", "y", "z", "roll", "pitch", "yaw")
+TABLE = ("a", "alpha", "d", "theta")
+LENGTHS = ("x", "y", "z", "a", "d")
+PARALLEL = 0.1  # rad: axes nearer to parallel than this get a beta
+GROUPS = ("all", "dh", "frames", "offsets")
+BASE, HAND = "base", "hand"
+
+
+@dataclass(frozen=True)
+class PathJoint:
+    """A joint on the way from the base to the hand: q of it = multiplier q[freedom] + offset."""
+
+    joint: Joint
+    freedom: int  # -1: fixed
+    multiplier: float
+    offset: float
+    parallel: bool  # its axis to that of the joint before it
+
+
+@dataclass(frozen=True, eq=False)
+class GeometryUnknowns:
+    """What is unknown: names, the file's values (m,) and which of them are lengths (m,)."""
+
+    names: tuple[str, ...]
+    start: Floats
+    is_length: Floats
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """m or rad, of each."""
+        return tuple("m" if length else "rad" for length in self.is_length)
+
+
+def path_to_hand(arm: Arm) -> tuple[PathJoint, ...]:
+    """The joints that carry the hand, from the base on."""
+    bodies = {body.joint.name: body for body in arm.moving.bodies}
+    above = {joint.child: joint for joint in arm.tree}
+    path: list[Joint] = []
+    link = arm.hand.link
+    while link in above:
+        path.insert(0, above[link])
+        link = path[0].parent
+    made = []
+    for k, joint in enumerate(path):
+        body = bodies.get(joint.name)
+        moved = (-1, 0.0, 0.0) if body is None else (body.freedom, body.multiplier, body.offset)
+        made.append(PathJoint(joint, *moved, parallel=_is_parallel(path, k)))
+    return tuple(made)
+
+
+def _is_parallel(path: Sequence[Joint], k: int) -> bool:
+    """Whether axis k is nearly parallel to the one before it, both of them in a table."""
+    if k == 0 or "fixed" in (path[k].kind, path[k - 1].kind):
+        return False
+    here, before = path[k].placement, path[k - 1].placement
+    if not isinstance(here, DH) or not isinstance(before, DH):
+        return False
+    twist = before.alpha if here.convention == "standard" else here.alpha
+    return abs(math.sin(twist)) < PARALLEL
+
+
+def unknowns_of(
+    arm: Arm, given: str | Sequence[str] | None, free: Mapping[str, Sequence[str]]
+) -> GeometryUnknowns:
+    """What names, joints and groups mean for this arm.
+
+    `free` has, for "base" and "hand", what may be unknown of them: "base" is then always among the unknowns,
+    "hand" where it is named or a part of "all".
+    """
+    path = path_to_hand(arm)
+    words = ["all"] if given is None else [given] if isinstance(given, str) else list(given)
+    words = [part.strip() for word in words for part in str(word).split(",")]
+    known = {step.joint.name: list(_of_joint(step)) for step in path}
+    known |= {owner: list(parts) for owner, parts in free.items()}
+    found: list[str] = []
+    for word in words:
+        found += _meant(path, word, known)
+    found += [f"{BASE}.{part}" for part in known.get(BASE, ())]
+    order = [
+        f"{owner}.{part}"
+        for owner in (BASE, *(s.joint.name for s in path), HAND)
+        for part in known.get(owner, ())
+    ]
+    names = tuple(name for name in order if name in set(found))
+    if not names:
+        raise InputError(f"calibrate, unknowns: nothing is unknown in {shorten(given)}.")
+    start = np.array([file_value(arm, name) for name in names])
+    lengths = np.array([is_length(arm, name) for name in names])
+    return GeometryUnknowns(names, start, lengths)
+
+
+def _meant(path: Sequence[PathJoint], word: str, known: Mapping[str, list[str]]) -> list[str]:
+    movers = [step for step in path if step.freedom >= 0]
+    if word == "offsets":
+        return [f"{step.joint.name}.{_offset(step.joint)}" for step in movers]
+    if word in GROUPS:
+        kinds = {"all": (DH, Frame), "dh": (DH,), "frames": (Frame,)}[word]
+        names = [
+            f"{step.joint.name}.{part}"
+            for step in movers
+            if isinstance(step.joint.placement, kinds)
+            for part in known[step.joint.name]
+            if part != "offset"
+        ]
+        if not names:
+            raise InputError(
+                f"calibrate, unknowns: no joint is placed by what {word!r} stands for; take 'all'."
+            )
+        return names + ([f"{HAND}.{part}" for part in known.get(HAND, ())] if word == "all" else [])
+    if word in known:
+        return [f"{word}.{part}" for part in known[word] if part != "offset"]
+    owner, _, part = word.rpartition(".")
+    if part in known.get(owner, ()):
+        return [word]
+    every = [*GROUPS, *known, *(f"{owner}.{part}" for owner, parts in known.items() for part in parts)]
+    raise NameNotFound(f"calibrate, unknowns: there is no {shorten(word)}; {suggest(word, every)}")
+
+
+def _of_joint(step: PathJoint) -> tuple[str, ...]:
+    """What may be unknown of a joint."""
+    if isinstance(step.joint.placement, DH):
+        return (*TABLE, "beta") if step.parallel else TABLE
+    return SIX if step.freedom < 0 else (*SIX, "offset")
+
+
+def _offset(joint: Joint) -> str:
+    if isinstance(joint.placement, Frame):
+        return "offset"
+    return "theta" if joint.kind == "revolute" else "d"
+
+
+def file_value(arm: Arm, name: str) -> float:
+    """What the arm has: of the table the number there, of all that says how far something moved 0."""
+    owner, _, part = name.rpartition(".")
+    if part not in TABLE or owner in (BASE, HAND):
+        return 0.0
+    return float(getattr(arm.joint(owner).placement, part))
+
+
+def is_length(arm: Arm, name: str) -> bool:
+    """Whether it is in m; else it is in rad."""
+    owner, _, part = name.rpartition(".")
+    return part in LENGTHS or (part == "offset" and arm.joint(owner).kind == "prismatic")
+
+
+def with_values(arm: Arm, values: Mapping[str, float]) -> Arm:
+    """The arm with other values of these unknowns; those of the base are the device's, and change nothing.
+
+    A joint with a beta that is not 0 gets a fixed joint with a link of no mass before it, so that the table
+    stays one.
+    """
+    links, tree = list(arm.links), []
+    taken = {link.name for link in arm.links} | {joint.name for joint in arm.tree}
+    for joint in arm.tree:
+        new = {
+            part: values[name]
+            for part in (*TABLE, *SIX, "offset", "beta")
+            if (name := f"{joint.name}.{part}") in values
+        }
+        beta = new.pop("beta", 0.0)
+        if beta:
+            name = _free_name(f"{joint.name}_beta", taken)
+            links.append(Link(name=name))
+            tilt = Frame(rpy=(0.0, beta, 0.0))  # type: ignore[arg-type]
+            tree.append(Joint(name=name, kind="fixed", parent=joint.parent, child=name, placement=tilt))
+            joint = dataclasses.replace(joint, parent=name)
+        tree.append(dataclasses.replace(joint, placement=_placed(joint, new)) if new else joint)
+    hand = [values.get(f"{HAND}.{part}", 0.0) for part in SIX]
+    changes = (
+        {"hand": Hand(link=arm.hand.link, pose=_exact(arm.hand.pose @ pose_xyz_rpy(hand[:3], hand[3:])))}
+        if any(hand)
+        else {}
+    )
+    return arm.replace(links=tuple(links), tree=tuple(tree), **changes)
+
+
+def _placed(joint: Joint, new: Mapping[str, float]) -> DH | Frame:
+    place = joint.placement
+    if isinstance(place, DH):
+        table = {part: new.get(part, getattr(place, part)) for part in TABLE}
+        return DH(convention=place.convention, **table)
+    offset = new.get("offset", 0.0)
+    moved = [new.get(part, 0.0) for part in SIX]
+    T = joint.before @ pose_xyz_rpy(moved[:3], moved[3:])
+    if joint.kind == "revolute":
+        T = T @ pose_of(rotation_about(place.axis, offset))
+    elif joint.kind == "prismatic":
+        T = T @ pose_of(p=offset * place.axis)
+    return Frame.from_pose(T, place.axis)
+
+
+def _exact(T: Floats) -> Floats:
+    """A pose whose rotation is one to the last digit."""
+    made = T.copy()
+    R = T[:3, :3]
+    made[:3, :3] = 0.5 * R @ (3.0 * np.eye(3) - R.T @ R)
+    made[3] = [0.0, 0.0, 0.0, 1.0]
+    return made
+
+
+def _free_name(wanted: str, taken: set[str]) -> str:
+    name, k = wanted, 2
+    while name in taken:
+        name, k = f"{wanted}{k}", k + 1
+    taken.add(name)
+    return name

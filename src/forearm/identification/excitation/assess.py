@@ -1,0 +1,130 @@
+"""What a motion would tell of an arm, and what it uses of its limits, looked at closely."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from forearm.identification.excitation.limits import ExcitationLimits
+from forearm.identification.excitation.torque_columns import TorqueColumns
+from forearm.spatial import Floats
+from forearm.trajectories.drive_limits import LimitUse
+from forearm.trajectories.sampling import SampledMotion, ticks
+from forearm.trajectories.series.motion import SeriesMotion
+
+BLOCK = 4096  # states at once
+FINE, COARSE = 1e-4, 1e-3  # s: between the moments of the last look, and of that at long motions
+MOST = 200_000  # moments of a last look at FINE
+MOST_KEPT = 1_000_000  # moments whose states are kept from one amplitude to the next
+TOP = 0.999  # of a limit: as much may be used at these moments, so that none is exceeded between them
+GROWN = 1.2  # times the amplitude: no more is tried
+SMALLEST = 0.05  # times the amplitude
+HALVINGS = 9
+
+
+def information_of(columns: TorqueColumns, motion: SampledMotion, step: float, noise: Floats) -> Floats:
+    """Sum of W^T W / noise^2 over the samples of a motion, (p, p), those that can be reached."""
+    total = np.zeros((len(columns), len(columns)))
+    for _, q, qd, qdd in _blocks(motion, ticks(motion.duration, step, "excite, step")):
+        there = np.isfinite(q).all(axis=1) & np.isfinite(qd).all(axis=1) & np.isfinite(qdd).all(axis=1)
+        W = columns.rows(q[there], qd[there], qdd[there]) / noise[:, None]
+        A = W.reshape(-1, len(columns))
+        total += A.T @ A
+    return total
+
+
+def usual_sizes(columns: TorqueColumns, limits: ExcitationLimits, fastest: float, noise: Floats) -> Floats:
+    """The rms of each column over the noise (p,), at random states within limits; `fastest` is the angular
+    frequency that accelerations are taken from.
+    """
+    n, rng = columns.arm.n, np.random.default_rng(0)
+    q, qd, qdd = 2.0 * rng.random((3, 64 + 4 * len(columns), n)) - 1.0
+    q = 0.5 * (limits.lower + limits.upper) + 0.5 * (limits.upper - limits.lower) * q
+    hard = np.minimum(limits.acceleration, fastest * limits.velocity)
+    W = columns.rows(q, qd * limits.velocity, qdd * hard) / noise[:, None]
+    return np.asarray(np.sqrt(np.square(W).sum(axis=1).mean(axis=0)))
+
+
+def limit_uses(limits: ExcitationLimits, motion: SeriesMotion) -> tuple[LimitUse, ...]:
+    """The largest use of each limit that has two sides."""
+    best: dict[tuple[str, str], LimitUse] = {}
+    for t, q, qd, qdd in _blocks(motion, _fine_times(motion)):
+        for some in limits.as_it_is(q, qd, qdd):
+            shares, half = some.shares(), some.half
+            for k in np.flatnonzero(np.isfinite(some.high - some.low)):
+                at = int(shares[:, k].argmax())
+                needed, allowed = float(shares[at, k] * half[k]), float(half[k])
+                use = LimitUse(some.who[k], some.quantity, needed, allowed, float(t[at]))
+                key = (use.joint, use.quantity)
+                if key not in best or use.needed > best[key].needed:
+                    best[key] = use
+    return tuple(best.values())
+
+
+def fitted(
+    limits: ExcitationLimits, motion: SeriesMotion, grow: bool, keep_start: bool
+) -> SeriesMotion | None:
+    """The motion with the largest amplitude that meets all limits at all moments; None where not even a small
+    one does.
+
+    Args:
+        limits: the limits.
+        motion: as it was found.
+        grow: whether it may become larger.
+        keep_start: whether its posture at both ends stays; else the middle of its positions stays.
+    """
+    least, most, _ = motion.extremes()
+    about = motion.start if keep_start else 0.5 * (least + most)
+    look = CloseLook(limits, motion, about)
+    low, high = SMALLEST, 1.0
+    if look.fits(1.0):
+        if not grow:
+            return motion
+        low, high = 1.0, GROWN
+    elif not look.fits(low):
+        return None
+    for _ in range(HALVINGS):
+        factor = 0.5 * (low + high)
+        low, high = (factor, high) if look.fits(factor) else (low, factor)
+    return motion.scaled(low, about)
+
+
+class CloseLook:
+    """A motion at all moments of the last look, with several amplitudes about a posture."""
+
+    def __init__(self, limits: ExcitationLimits, motion: SeriesMotion, about: Floats) -> None:
+        self.limits, self.motion, self.about = limits, motion, about
+        self.times = _fine_times(motion)
+        self._kept: list[tuple[Floats, Floats, Floats, Floats]] | None = None
+        if len(self.times) <= MOST_KEPT:
+            self._kept = list(_blocks(motion, self.times))
+
+    def fits(self, factor: float) -> bool:
+        """Whether it meets all limits with so many times the amplitude, friction as it is."""
+        for _, q, qd, qdd in self._kept or _blocks(self.motion, self.times):
+            states = (self.about + factor * (q - self.about), factor * qd, factor * qdd)
+            if any((some.shares() > TOP).any() for some in self.limits.as_it_is(*states)):
+                return False
+        return True
+
+
+def largest_share(limits: ExcitationLimits, motion: SeriesMotion) -> float:
+    """Of any limit, at the moments of the last look, friction as it is."""
+    return max(
+        float(some.shares().max())
+        for _, *states in _blocks(motion, _fine_times(motion))
+        for some in limits.as_it_is(*states)
+    )
+
+
+def _fine_times(motion: SeriesMotion) -> Floats:
+    grid = min(max(FINE, motion.duration / MOST), COARSE)
+    return np.append(np.arange(0.0, motion.duration, grid), motion.duration)
+
+
+def _blocks(motion: SampledMotion, t: Floats) -> Iterator[tuple[Floats, Floats, Floats, Floats]]:
+    for first in range(0, len(t), BLOCK):
+        some = t[first : first + BLOCK]
+        q, qd, qdd = motion.at(some)
+        yield some, q, qd, qdd

@@ -1,0 +1,124 @@
+"""A minimum within limits from a point within them: an interior-point method that never leaves them.
+
+A barrier that grows near limits is added, and made weaker step by step. Steps are Newton's: of the barrier
+the matrix is known, that of the criterion is gathered from gradients (damped BFGS).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from forearm.identification.excitation.problem import ExcitationProblem
+from forearm.spatial import Floats
+
+ENOUGH = 0.01  # of the barrier's weight: a step that promises less is the last with it
+ARMIJO = 1e-4  # of the promised decrease: what a step must give
+SHORTEST = 1e-8  # of a step
+FIRST = 0.5  # length of a first step, in distances from limits
+LEAST = 1e-12  # of a curvature
+DAMPED = 0.2  # Powell's, of the curvature that is known
+Told = Callable[[float], object]
+Weights = Sequence[tuple[float, int]]
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """Where a descent is.
+
+    Attributes:
+        x: coefficients (n, f).
+        value: what they are worth.
+        gradient: of that (n, f).
+        sizes: second derivatives of the barrier where the descent began (n f,): they measure lengths.
+        B: what is known of the criterion's second derivatives (n f, n f).
+    """
+
+    x: Floats
+    value: float
+    gradient: Floats
+    sizes: Floats
+    B: Floats
+
+    @staticmethod
+    def begin(problem: ExcitationProblem, x: Floats) -> Descent:
+        """At coefficients within all limits."""
+        value, gradient = problem.worth(x)
+        slope, matrix = problem.barrier_slopes(x)
+        sizes = np.diag(matrix) + LEAST
+        return Descent(x, value, gradient, sizes, _first(sizes, gradient + slope))
+
+
+def descend(problem: ExcitationProblem, at: Descent, weights: Weights, told: Told) -> Descent:
+    """The best that is found from there.
+
+    Args:
+        problem: what is sought.
+        at: where to begin.
+        weights: of the barrier, one after the other, and how many steps are made with each at most.
+        told: called with the share that is done.
+    """
+    done, total = 0, sum(most for _, most in weights)
+    for weight, most in weights:
+        for k in range(most):
+            told((done + k) / total)
+            found = _step(problem, at, weight)
+            if found is None:
+                break
+            at, promised = found
+            if promised < ENOUGH * weight:
+                break
+        done += most
+    told(1.0)
+    return at
+
+
+def _step(problem: ExcitationProblem, at: Descent, weight: float) -> tuple[Descent, float] | None:
+    """A step, and how much it promised; None where none is better, even without what was gathered."""
+    slope, matrix = problem.barrier_slopes(at.x)
+    whole = at.gradient + weight * slope
+    here = at.value + weight * problem.barrier(at.x)
+    for B in (at.B, _first(at.sizes, whole)):
+        direction = -_solved(weight * matrix + B, whole.ravel()).reshape(whole.shape)
+        promised = -float((whole * direction).sum())
+        length = 1.0
+        while length > SHORTEST:
+            x = at.x + length * direction
+            barrier = problem.barrier(x)
+            if np.isfinite(barrier):
+                value, gradient = problem.worth(x)
+                if value + weight * barrier <= here - ARMIJO * length * promised:
+                    B = _updated(B, (x - at.x).ravel(), (gradient - at.gradient).ravel())
+                    return Descent(x, value, gradient, at.sizes, B), promised
+            length *= 0.5
+    return None
+
+
+def _first(sizes: Floats, gradient: Floats) -> Floats:
+    """Second derivatives that make a first step as long as FIRST."""
+    return np.diag(sizes * np.linalg.norm(gradient.ravel() / np.sqrt(sizes)) / FIRST)
+
+
+def _solved(H: Floats, right: Floats) -> Floats:
+    """H^-1 right, H made definite if rounding took that."""
+    size = np.abs(np.diag(H)).max()
+    for extra in (0.0, 1e-12, 1e-8, 1e-4):
+        try:
+            L = np.linalg.cholesky(H + extra * size * np.eye(len(H)))
+        except np.linalg.LinAlgError:
+            continue
+        return np.asarray(np.linalg.solve(L.T, np.linalg.solve(L, right)))
+    return np.asarray(right / size)
+
+
+def _updated(B: Floats, s: Floats, y: Floats) -> Floats:
+    """BFGS with Powell's damping: B stays positive definite."""
+    Bs = B @ s
+    sBs, sy = float(s @ Bs), float(s @ y)
+    if sBs <= 0.0:
+        return B
+    share = 1.0 if sy >= DAMPED * sBs else (1.0 - DAMPED) * sBs / (sBs - sy)
+    r = share * y + (1.0 - share) * Bs
+    return np.asarray(B - np.outer(Bs, Bs) / sBs + np.outer(r, r) / float(s @ r))

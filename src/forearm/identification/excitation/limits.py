@@ -1,0 +1,281 @@
+"""What an exciting motion may use: of each joint its range, speed, acceleration, torque, current and voltage,
+of the hand a box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError, shorten
+from forearm.identification.excitation.worst_torques import worst_torques
+from forearm.kernels.kept import kernel_of
+from forearm.kinematics.limits import limits_of
+from forearm.spatial import Floats
+from forearm.trajectories.drive_limits import DriveLimits, Quantity
+from forearm.trajectories.limits import fastest_of
+from forearm.values import as_floats
+
+HAND = ("hand x", "hand y", "hand z")
+# where an arm does not say: of joints that turn, and of those that slide
+RANGE = (np.pi, 0.25)  # rad, m, to both sides of 0 or of the known end
+SPEED = (1.0, 0.25)  # rad/s, m/s
+ACCELERATION = (5.0, 1.0)  # rad/s^2, m/s^2: of joints that no torque, current or voltage bounds
+KEPT = 2e-3  # of half the width: a search stays away from limits by as much, for moments between its own
+Box = Sequence[Sequence[float]]
+States = tuple[Floats, Floats, Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Bounded:
+    """Quantities along a motion, k of them at m moments: `above` must stay below `high` and `below` above
+    `low`; the two are one unless friction may act either way.
+
+    Attributes:
+        quantity: what it is.
+        who: whose they are, k names.
+        above, below: values (m, k).
+        low, high: bounds (k,).
+        pulled: of weights (m, k) of `above` and `below` what they pull q, qd and qdd by, (m, n) each.
+        slopes: d values / d q, qd, qdd, (m, k, n) each, or about so; None where there is none.
+        order: 0 to 2 where the quantity is q, qd or qdd itself; None elsewhere.
+    """
+
+    quantity: Quantity
+    who: tuple[str, ...]
+    above: Floats
+    below: Floats
+    low: Floats
+    high: Floats
+    pulled: Callable[[Floats, Floats], States] | None = None
+    slopes: tuple[Floats | None, Floats | None, Floats | None] = (None, None, None)
+    order: int | None = None
+
+    @property
+    def half(self) -> Floats:
+        """Half the width between bounds (k,); 1 where one side is open."""
+        width = self.high - self.low
+        return np.where(np.isfinite(width), 0.5 * width, 1.0)
+
+    def shares(self) -> Floats:
+        """How much is used (m, k), from the middle to the ends: above 1 is outside. Where one side is open a
+        metre (or another unit) beyond the other is 1 more.
+        """
+        return 1.0 + np.maximum(self.above - self.high, self.low - self.below) / self.half
+
+    def rooms(self) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+        """How far `above` and `below` are from KEPT before their ends (m, k), in halves of the width, and by
+        which factor (k,) that changes with them; 1 and 0 where there is no end.
+        """
+        made = []
+        for values, end, way in ((self.above, self.high, -1.0), (self.below, self.low, 1.0)):
+            there = np.isfinite(end)
+            room = way * (values - np.where(there, end, 0.0)) / self.half - KEPT
+            made.append((np.where(there, room, 1.0), np.where(there, way / self.half, 0.0)))
+        return made[0], made[1]
+
+
+@dataclass(frozen=True, eq=False)
+class ExcitationLimits:
+    """The limits of one arm: lower < q < upper, |qd| and |qdd| below theirs (n,), drives within theirs, the
+    hand in a box (2, 3); infinite where there is none.
+    """
+
+    arm: Arm
+    lower: Floats
+    upper: Floats
+    velocity: Floats
+    acceleration: Floats
+    drives: DriveLimits
+    box: Floats
+    notes: tuple[str, ...]
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the joints."""
+        return tuple(joint.name for joint in self.arm.joints)
+
+    def bounded(self, q: Floats, qd: Floats, qdd: Floats, slopes: bool = False) -> list[Bounded]:
+        """Everything that is bounded, at states (m, n), with friction whichever way."""
+        made = self._of_motion(q, qd, qdd, slopes)
+        drives = self.drives
+        if np.isfinite(drives.torque).any() or drives.by_voltage:
+            made += self._of_drives(q, qd, qdd, slopes)
+        return made
+
+    def as_it_is(self, q: Floats, qd: Floats, qdd: Floats) -> list[Bounded]:
+        """Everything that is bounded, at states (m, n), with friction as it is."""
+        drives, tau = self.drives, kernel_of(self.arm).inverse_dynamics(q, qd, qdd)
+        V = drives.R / drives.K * tau + drives.K * qd
+        made = self._of_motion(q, qd, qdd, False)
+        most = {"torque": drives.effort, "current": drives.current, "voltage": drives.volts}
+        needs = {"torque": tau, "current": tau / drives.K, "voltage": V}
+        names: tuple[Quantity, ...] = ("torque", "current", "voltage")
+        for name in names:
+            if np.isfinite(most[name]).any():
+                made.append(Bounded(name, self.joints, needs[name], needs[name], -most[name], most[name]))
+        return made
+
+    def _of_motion(self, q: Floats, qd: Floats, qdd: Floats, slopes: bool) -> list[Bounded]:
+        v, a = self.velocity, self.acceleration
+        made = [
+            Bounded("position", self.joints, q, q, self.lower, self.upper, order=0),
+            Bounded("velocity", self.joints, qd, qd, -v, v, order=1),
+        ]
+        if np.isfinite(a).any():
+            made.append(Bounded("acceleration", self.joints, qdd, qdd, -a, a, order=2))
+        if np.isfinite(self.box).any():
+            kernel = kernel_of(self.arm)
+            p = kernel.forward_kinematics(q)[:, :3, 3]
+            low, high = self.box
+            if not slopes:
+                return [*made, Bounded("box", HAND, p, p, low, high)]
+            J = kernel.jacobian(q)[:, :3]
+
+            def pulled(above: Floats, below: Floats) -> States:
+                still = np.zeros_like(q)
+                return np.einsum("mk,mkn->mn", above + below, J), still, still
+
+            made.append(Bounded("box", HAND, p, p, low, high, pulled, (J, None, None)))
+        return made
+
+    def _of_drives(self, q: Floats, qd: Floats, qdd: Floats, slopes: bool) -> list[Bounded]:
+        """Torques, and voltages V = R / K tau + K qd."""
+        drives, worst = self.drives, worst_torques(self.arm)
+        forwards, backwards = worst.both(q, qd, qdd)
+        K, per, volts = drives.K, drives.R / drives.K, drives.volts
+        turned = per < 0.0  # the gear reverses: the largest torque needs the least voltage
+        V = [per * tau + K * qd for tau in (forwards, backwards)]
+        most, least = np.where(turned, V[1], V[0]), np.where(turned, V[0], V[1])
+        by = worst.smooth.inverse_dynamics_derivatives(q, qd, qdd) if slopes else (None, None, None)
+
+        def pulled(above: Floats, below: Floats) -> States:
+            return worst.pulled(q, qd, qdd, above, below)
+
+        def pulled_by_volts(above: Floats, below: Floats) -> States:
+            up, down = np.where(turned, below, above), np.where(turned, above, below)
+            by_q, by_qd, by_qdd = worst.pulled(q, qd, qdd, per * up, per * down)
+            return by_q, by_qd + K * (above + below), by_qdd
+
+        made = []
+        if np.isfinite(drives.torque).any():
+            top = drives.torque
+            made.append(Bounded("torque", self.joints, forwards, backwards, -top, top, pulled, by))
+        if drives.by_voltage:
+            if slopes:
+                by_q, by_qd, by_qdd = (per[:, None] * block for block in by if block is not None)
+                by = (by_q, by_qd + np.diag(K), by_qdd)
+            made.append(Bounded("voltage", self.joints, most, least, -volts, volts, pulled_by_volts, by))
+        return made
+
+
+def excitation_limits(
+    arm: Arm,
+    margin: float,
+    velocity: ArrayLike | None,
+    acceleration: ArrayLike | None,
+    torque: ArrayLike | None,
+    voltage: ArrayLike | None,
+    box: Box | None,
+) -> ExcitationLimits:
+    """The limits that were given, the arm's where none was, and sober ones where the arm has none."""
+    notes: list[str] = []
+    slides = np.array([joint.kind != "revolute" for joint in arm.joints])
+    lower, upper = _ranges(arm, slides, notes)
+    free = margin * (upper - lower)
+    drives = DriveLimits.of(arm)
+    if torque is not None:
+        drives = replace(drives, effort=_given(arm, torque, "torque"))
+    if voltage is not None:
+        volts = _given(arm, voltage, "voltage")
+        unknown = [j for i, j in enumerate(drives.names) if drives.R[i] == 0.0 and np.isfinite(volts[i])]
+        if unknown:
+            raise InputError(
+                f"excite, voltage: the motor of {unknown[0]} is not known; write its torque_constant and "
+                "resistance into the arm file, or give torque instead."
+            )
+        drives = replace(drives, voltage=volts)
+    fast = fastest_of(arm) if velocity is None else _given(arm, velocity, "velocity")
+    fast = _filled(arm, fast, SPEED, slides, notes, "no largest speed", "velocity", ("rad/s", "m/s"))
+    hard = np.full(arm.n, np.inf) if acceleration is None else _given(arm, acceleration, "acceleration")
+    if acceleration is None:
+        bounded = np.isfinite(drives.torque) | np.isfinite(drives.volts)
+        assumed = _filled(
+            arm,
+            np.where(bounded, 0.0, np.inf),
+            ACCELERATION,
+            slides,
+            notes,
+            "no largest torque",
+            "acceleration",
+            ("rad/s^2", "m/s^2"),
+        )
+        hard = np.where(bounded, np.inf, assumed)
+    return ExcitationLimits(arm, lower + free, upper - free, fast, hard, drives, _box(box), tuple(notes))
+
+
+def _ranges(arm: Arm, slides: Floats, notes: list[str]) -> tuple[Floats, Floats]:
+    """The joints' ranges; of those that have none, or one end, as far as is sober."""
+    lower, upper = limits_of(arm)
+    wide = np.where(slides, RANGE[1], RANGE[0])
+    for i, joint in enumerate(arm.joints):
+        if np.isfinite(lower[i]) and np.isfinite(upper[i]):
+            continue
+        low, high = lower[i], upper[i]
+        if np.isfinite(low):
+            high = low + 2.0 * wide[i]
+        elif np.isfinite(high):
+            low = high - 2.0 * wide[i]
+        else:
+            low, high = -wide[i], wide[i]
+        lower[i], upper[i] = low, high
+        unit = "m" if slides[i] else "rad"
+        notes.append(f"{joint.name} has no range: it stays between {low:.4g} and {high:.4g} {unit}.")
+    return lower, upper
+
+
+def _filled(
+    arm: Arm,
+    values: Floats,
+    usual: tuple[float, float],
+    slides: Floats,
+    notes: list[str],
+    lacks: str,
+    argument: str,
+    units: tuple[str, str],
+) -> Floats:
+    """Limits with sober ones where there is none, and a note on each."""
+    made = np.where(np.isfinite(values), values, np.where(slides, usual[1], usual[0]))
+    for joint, was, now, slid in zip(arm.joints, values, made, slides, strict=True):
+        if not np.isfinite(was):
+            notes.append(
+                f"{joint.name} has {lacks}: {argument} {now:g} {units[int(slid)]} is assumed; give "
+                f"{argument}= for another."
+            )
+    return made
+
+
+def _given(arm: Arm, value: ArrayLike, name: str) -> Floats:
+    made = as_floats(value, f"excite, {name}")
+    if made.shape not in ((), (arm.n,)):
+        raise InputError(f"excite, {name}: expected one number or {arm.n}, got shape {made.shape}.")
+    made = np.broadcast_to(made, (arm.n,)).copy()
+    if not (made > 0.0).all():
+        raise InputError(f"excite, {name}: must be above 0, got {shorten(value)}.")
+    return made
+
+
+def _box(given: Box | None) -> Floats:
+    if given is None:
+        return np.array([[-np.inf] * 3, [np.inf] * 3])
+    box = as_floats(given, "excite, box")
+    if box.shape != (2, 3) or np.isnan(box).any() or not (box[0] < box[1]).all():
+        raise InputError(
+            "excite, box: expected two corners ((xmin, ymin, zmin), (xmax, ymax, zmax)) in m, the first "
+            f"below the second, infinite where it is open, got {shorten(given)}."
+        )
+    return box

@@ -1,0 +1,163 @@
+"""The search for an exciting motion as a problem of numbers: what it is worth and how near its limits are,
+with gradients, as functions of coefficients.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from forearm.identification.excitation.criteria import CRITERIA
+from forearm.identification.excitation.limits import ExcitationLimits
+from forearm.identification.excitation.torque_columns import TorqueColumns
+from forearm.spatial import Floats
+from forearm.trajectories.series.basis import function_count, resting, series_functions
+from forearm.trajectories.series.motion import SeriesMotion
+
+PER_HARMONIC = 40  # moments that are looked at
+SMOOTH = 0.05  # of the largest velocity: where Coulomb's friction turns round in the search
+States = tuple[Floats, Floats, Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class ExcitationProblem:
+    """Coefficients x (n, f) in units of half a joint's range make a motion; the first of a joint is its
+    posture, unless `start` gives that.
+
+    Attributes:
+        columns: what torques show.
+        limits: what the motion may use.
+        basis, harmonics, duration: of the series.
+        start: the posture (n,) at both ends; None: x says it.
+        noise: of torques (n,).
+        scale: of the parameters (p,).
+        samples: of the motion, by which information is counted.
+        earlier: scaled information that is there already (p, p).
+        criterion: its name.
+    """
+
+    columns: TorqueColumns
+    limits: ExcitationLimits
+    basis: str
+    harmonics: int
+    duration: float
+    start: Floats | None
+    noise: Floats
+    scale: Floats
+    samples: int
+    earlier: Floats
+    criterion: str
+
+    @cached_property
+    def middle(self) -> Floats:
+        """The middle of the ranges (n,)."""
+        return 0.5 * (self.limits.lower + self.limits.upper)
+
+    @cached_property
+    def unit(self) -> Floats:
+        """Half the ranges (n,)."""
+        return 0.5 * (self.limits.upper - self.limits.lower)
+
+    @cached_property
+    def count(self) -> int:
+        """Functions of the basis."""
+        return function_count(self.basis, self.harmonics)
+
+    @cached_property
+    def at_rest(self) -> Floats:
+        """Combinations of the functions that rest at both ends."""
+        return resting(self.basis, self.count)
+
+    @cached_property
+    def functions(self) -> tuple[Floats, Floats, Floats]:
+        """What x is multiplied with at all moments, and two derivatives: (m, f) each."""
+        m = PER_HARMONIC * self.harmonics
+        t = self.duration * (np.arange(m) + 0.5) / m
+        made = [f @ self.at_rest for f in series_functions(self.basis, self.count, self.duration, t)]
+        if self.start is None:
+            first = (np.ones((m, 1)), np.zeros((m, 1)), np.zeros((m, 1)))
+            made = [np.column_stack(pair) for pair in zip(first, made, strict=True)]
+        return made[0], made[1], made[2]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of x."""
+        return len(self.unit), self.functions[0].shape[1]
+
+    def states(self, x: Floats) -> States:
+        """q, qd, qdd at all moments, (m, n) each."""
+        q, qd, qdd = (np.ascontiguousarray(f @ (x * self.unit[:, None]).T) for f in self.functions)
+        return q + (self.middle if self.start is None else self.start), qd, qdd
+
+    def motion(self, x: Floats) -> SeriesMotion:
+        """The motion that coefficients make."""
+        y = x * self.unit[:, None]
+        start, y = (self.middle + y[:, 0], y[:, 1:]) if self.start is None else (self.start, y)
+        return SeriesMotion(self.basis, self.duration, start, self.at_rest @ y.T)
+
+    def scaled(self, x: Floats, factor: float) -> Floats:
+        """Coefficients of the same motion with so many times the amplitude about its posture."""
+        made = x * factor
+        if self.start is None:
+            made[:, 0] = x[:, 0]
+        return made
+
+    def worth(self, x: Floats) -> tuple[float, Floats]:
+        """The criterion, smaller is better, and its gradient (n, f)."""
+        q, qd, qdd = self.states(x)
+        smooth = SMOOTH * self.limits.velocity
+        W = self.columns.rows(q, qd, qdd, smooth)
+        W *= self.scale / self.noise[:, None]
+        A = W.reshape(-1, W.shape[-1])
+        value, by_G = CRITERIA[self.criterion](A.T @ A / len(q) + self.earlier / self.samples)
+        V = (A @ by_G).reshape(W.shape)
+        V *= 2.0 / len(q) * self.scale / self.noise[:, None]
+        return value, self.chained(self.columns.slopes(q, qd, qdd, V, smooth))
+
+    def chained(self, by: States) -> Floats:
+        """The gradient by x (n, f) of what has these gradients by q, qd, qdd (m, n)."""
+        made = sum(block.T @ f for block, f in zip(by, self.functions, strict=True))
+        return np.asarray(made * self.unit[:, None])
+
+    def barrier(self, x: Floats) -> float:
+        """Mean over time of -log(distance) from every limit; infinite outside."""
+        total = 0.0
+        for some in self.limits.bounded(*self.states(x)):
+            for room, _ in some.rooms():
+                if not (room > 0.0).all():
+                    return np.inf
+                total -= float(np.log(room).sum())
+        return total / len(self.functions[0])
+
+    def barrier_slopes(self, x: Floats) -> tuple[Floats, Floats]:
+        """The gradient (n, f) of the barrier, and about the matrix (n f, n f) of its second derivatives:
+        those of torques and the hand by x are left out.
+        """
+        n, f = self.shape
+        m = len(self.functions[0])
+        gradient, matrix = np.zeros((n, f)), np.zeros((n, f, n, f))
+        for some in self.limits.bounded(*self.states(x), slopes=True):
+            (up, by_up), (down, by_down) = some.rooms()
+            above, below = -by_up / up, -by_down / down
+            second = np.square(above) + np.square(below)
+            if some.order is not None:
+                F = self.functions[some.order]
+                gradient += ((above + below).T @ F) * self.unit[:, None]
+                for i in range(n):
+                    matrix[i, :, i] += self.unit[i] ** 2 * (F.T * second[:, i]) @ F
+                continue
+            assert some.pulled is not None
+            gradient += self.chained(some.pulled(above, below))
+            J = np.zeros((*some.above.shape, n, f))
+            for block, F in zip(some.slopes, self.functions, strict=True):
+                if block is not None:
+                    J += (block * self.unit)[..., None] * F[:, None, None, :]
+            rows = J.reshape(-1, n * f)
+            matrix += ((rows.T * second.ravel()) @ rows).reshape(n, f, n, f)
+        return gradient / m, matrix.reshape(n * f, n * f) / m
+
+    def largest_share(self, x: Floats) -> float:
+        """Of any limit; above 1 one is exceeded."""
+        return max(float(some.shares().max()) for some in self.limits.bounded(*self.states(x)))

@@ -1,0 +1,218 @@
+"""The torques of an arm as columns times parameters: base inertial ones, friction and rotors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.arm.drive import Friction, Motor
+from forearm.kernels.traced_function import TracedFunction, compile_function
+from forearm.reduction.base import base_parameters
+from forearm.reduction.sampled import RANGES
+from forearm.spatial import Floats
+
+if TYPE_CHECKING:
+    from forearm.codegen.functions import Traced
+
+KINDS = ("friction.viscous", "friction.coulomb.positive", "friction.coulomb.negative", "motor.rotor_inertia")
+DEPENDENT = 1e-8  # of a column's size: what is left of one that follows from others
+STATES = 4  # times as many random torques as columns, to see which are dependent
+States = tuple[Floats, Floats, Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class TorqueColumns:
+    """W(q, qd, qdd) with W @ parameters the torques, gear losses and bearings apart.
+
+    Attributes:
+        arm: the arm.
+        torque_side: "motor" or "link".
+        names, labels: of the parameters.
+        values: in the arm (p,); NaN where it does not say.
+        freedoms, kinds, factors: of the columns of drives (d,): which joint, which of KINDS, and the
+            parameter's torque at the joint per unit.
+        dependent: sentences on columns of drives that follow from others and are left out.
+    """
+
+    arm: Arm
+    torque_side: str
+    names: tuple[str, ...]
+    labels: tuple[str, ...]
+    values: Floats
+    freedoms: NDArray[np.intp]
+    kinds: NDArray[np.intp]
+    factors: Floats
+    dependent: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def inertial(self) -> int:
+        """How many of the columns are of inertial parameters."""
+        return len(self.names) - len(self.freedoms)
+
+    @cached_property
+    def _base_rows(self) -> TracedFunction:
+        return base_rows(self.arm.rigid())
+
+    @cached_property
+    def _base_slopes(self) -> TracedFunction:
+        return base_slopes(self.arm.rigid())
+
+    def rows(self, q: Floats, qd: Floats, qdd: Floats, smooth: Floats | None = None) -> Floats:
+        """W at states (m, n): (m, n, p).
+
+        With speeds `smooth` (n,) Coulomb's friction turns round by tanh(qd / smooth), else at once.
+        """
+        m, n = q.shape
+        W = np.zeros((m, n, len(self)))
+        W[..., : self.inertial] = self._base_rows(q, qd, qdd)
+        columns, _, _ = self._of_drives(qd, qdd, smooth)
+        W[:, self.freedoms, np.arange(self.inertial, len(self))] = columns
+        return W
+
+    def slopes(self, q: Floats, qd: Floats, qdd: Floats, V: Floats, smooth: Floats) -> States:
+        """d sum(V * W) / d q, qd, qdd of each state (m, n), V (m, n, p) held; by the graph in reverse."""
+        m, n = q.shape
+        held = np.ascontiguousarray(V[..., : self.inertial]).reshape(m, -1)
+        made = self._base_slopes(q, qd, qdd, held)
+        by_q, by_qd, by_qdd = (made[:, k * n : (k + 1) * n].copy() for k in range(3))
+        _, along_qd, along_qdd = self._of_drives(qd, qdd, smooth)
+        held = V[:, self.freedoms, np.arange(self.inertial, len(self))]
+        for k, i in enumerate(self.freedoms):
+            by_qd[:, i] += held[:, k] * along_qd[:, k]
+            by_qdd[:, i] += held[:, k] * along_qdd[:, k]
+        return by_q, by_qd, by_qdd
+
+    def _of_drives(self, qd: Floats, qdd: Floats, smooth: Floats | None) -> States:
+        """The columns of drives (m, d), each in the row of its joint, and their slopes by qd and qdd."""
+        v, a = qd[:, self.freedoms], qdd[:, self.freedoms]
+        if smooth is None:
+            way, turn = np.sign(v), np.zeros_like(v)
+        else:
+            way = np.tanh(v / smooth[self.freedoms])
+            turn = (1.0 - way * way) / smooth[self.freedoms]
+        zero, one = np.zeros_like(v), np.ones_like(v)
+        # dry friction of a direction is direction (f - b) / 2 + direction^2 (f + b) / 2
+        value = np.choose(self.kinds, [v, 0.5 * way * (way + 1.0), 0.5 * way * (way - 1.0), a])
+        by_qd = np.choose(self.kinds, [one, (way + 0.5) * turn, (way - 0.5) * turn, zero])
+        by_qdd = np.choose(self.kinds, [zero, zero, zero, one])
+        return self.factors * value, self.factors * by_qd, self.factors * by_qdd
+
+
+@lru_cache(maxsize=16)
+def torque_columns(arm: Arm, torque_side: str) -> TorqueColumns:
+    """The columns that torques on a side of the gears show, those that follow from others left out."""
+    base = base_parameters(arm)
+    drives = list(_drive_columns(arm, torque_side))
+    whole = TorqueColumns(
+        arm,
+        torque_side,
+        (*base.names, *(d[0] for d in drives)),
+        (*base.labels, *(d[0] for d in drives)),
+        np.array([*base.values, *(d[4] for d in drives)]),
+        np.array([d[1] for d in drives], dtype=np.intp),
+        np.array([d[2] for d in drives], dtype=np.intp),
+        np.array([d[3] for d in drives]),
+        (),
+    )
+    return _independent(whole)
+
+
+def _drive_columns(arm: Arm, torque_side: str) -> Iterator[tuple[str, int, int, float, float]]:
+    """Name, freedom, kind, factor and value of each parameter of drives that a side shows."""
+    for i, joint in enumerate(arm.joints):
+        friction, motor = joint.friction, joint.motor or Motor()
+        at_motor = friction is not None and friction.side == "motor"
+        if at_motor and torque_side == "link":
+            continue
+        N = abs(motor.gear_ratio) if at_motor else 1.0
+        rubs = Friction(viscous=0.0) if friction is None else friction
+        values = (rubs.viscous, *rubs.coulomb)
+        for kind, (factor, value) in enumerate(zip((N * N, N, N), values, strict=True)):
+            yield f"{joint.name}.{KINDS[kind]}", i, kind, factor, np.nan if friction is None else value
+        if joint.motor is not None and torque_side == "motor":
+            yield f"{joint.name}.{KINDS[3]}", i, 3, motor.gear_ratio**2, motor.rotor_inertia
+
+
+def _independent(whole: TorqueColumns) -> TorqueColumns:
+    """The same without columns of drives that follow from those before them at any state."""
+    W = _random_rows(whole)
+    W /= np.linalg.norm(W, axis=0)
+    basis = np.linalg.qr(W[:, : whole.inertial])[0]
+    kept, said = [], []
+    for k in range(len(whole.freedoms)):
+        left = W[:, whole.inertial + k]
+        for _ in range(2):  # twice is enough
+            left = left - basis @ (basis.T @ left)
+        size = np.linalg.norm(left)
+        if size > DEPENDENT:
+            basis = np.column_stack([basis, left / size])
+            kept.append(k)
+        else:
+            name = whole.names[whole.inertial + k]
+            said.append(f"{name} cannot be told from inertial parameters: no motion tells them apart.")
+    places = [*range(whole.inertial), *(whole.inertial + k for k in kept)]
+    return TorqueColumns(
+        whole.arm,
+        whole.torque_side,
+        tuple(whole.names[k] for k in places),
+        tuple(whole.labels[k] for k in places),
+        whole.values[places],
+        whole.freedoms[kept],
+        whole.kinds[kept],
+        whole.factors[kept],
+        tuple(said),
+    )
+
+
+def _random_rows(columns: TorqueColumns) -> Floats:
+    n, rng = columns.arm.n, np.random.default_rng(0)
+    count = 2 + STATES * len(columns) // n
+    q, qd, qdd = (size * (2.0 * rng.random((count, n)) - 1.0) for size in RANGES.values())
+    return columns.rows(q, qd, qdd).reshape(count * n, -1)
+
+
+@lru_cache(maxsize=16)
+def base_rows(arm: Arm) -> TracedFunction:
+    """(q, qd, qdd) -> the regressor of the base parameters, (n, b)."""
+    return compile_function(
+        lambda: _traced(arm, False), "base_rows", key=("excitation, base rows", arm), arm=arm
+    )
+
+
+@lru_cache(maxsize=16)
+def base_slopes(arm: Arm) -> TracedFunction:
+    """(q, qd, qdd, V (n b,)) -> d sum(V * regressor) / d (q, qd, qdd), (3 n,)."""
+    return compile_function(
+        lambda: _traced(arm, True), "base_slopes", key=("excitation, base slopes", arm), arm=arm
+    )
+
+
+def _traced(arm: Arm, slopes: bool) -> Traced:
+    from forearm.codegen.functions import Traced
+    from forearm.codegen.program import Argument
+    from forearm.codegen.tracing import Tracing
+    from forearm.symbols import refined
+    from forearm.symbols.calculus import gradient
+
+    tracing, n = Tracing(arm, {}), arm.n
+    result, name = tracing.regressor(base=True), "W"
+    sizes = {"q": n, "qd": n, "qdd": n}
+    if slopes:
+        weighted = 0.0
+        for k, entry in enumerate(result.flat):
+            weighted = weighted + tracing.graph.input(f"V[{k}]") * entry
+        sizes["V"], name = result.size, "slopes"
+        states = [*tracing.q, *tracing.qd, *tracing.qdd]
+        result = np.array(gradient(tracing.graph, weighted, states), dtype=object)
+    graph, (made,) = refined(tracing.graph, [result])
+    inputs = tuple(Argument(name, (size,), "") for name, size in sizes.items())
+    return Traced(graph, {name: made}, inputs, (Argument(name, result.shape, ""),))

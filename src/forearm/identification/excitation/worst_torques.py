@@ -1,0 +1,100 @@
+"""The torques that a state needs whichever way its joints are about to move: friction forwards, and
+backwards.
+
+Where a joint turns round its friction jumps. Between the two torques it does so at any speed, and a motion
+whose torques forwards and backwards are both within limits has no jump that leaves them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.arm.drive import Friction
+from forearm.kernels.kept import kernel_of
+from forearm.kernels.kernel import Kernel
+from forearm.kernels.traced_function import TracedFunction, compile_function
+from forearm.spatial import Floats
+
+if TYPE_CHECKING:
+    from forearm.codegen.functions import Traced
+
+WAYS = (1.0, -1.0)
+States = tuple[Floats, Floats, Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class WorstTorques:
+    """Torques of an arm forwards and backwards, and how they change.
+
+    `smooth` is the arm without dry friction, gears' losses and bearings, whose derivatives are about theirs.
+    """
+
+    torques: TracedFunction
+    pulls: TracedFunction
+    smooth: Kernel
+
+    def both(self, q: Floats, qd: Floats, qdd: Floats) -> tuple[Floats, Floats]:
+        """Torques with friction forwards and with friction backwards, (m, n) each."""
+        tau = self.torques(q, qd, qdd)
+        return tau[:, : q.shape[1]], tau[:, q.shape[1] :]
+
+    def pulled(self, q: Floats, qd: Floats, qdd: Floats, forwards: Floats, backwards: Floats) -> States:
+        """d sum(weight * torque) / d q, qd, qdd of each state, (m, n) each, weights (m, n) of both held."""
+        n = q.shape[1]
+        made = self.pulls(q, qd, qdd, np.concatenate([forwards, backwards], axis=1))
+        return made[:, :n], made[:, n : 2 * n], made[:, 2 * n :]
+
+
+@lru_cache(maxsize=16)
+def worst_torques(arm: Arm) -> WorstTorques:
+    """The torques of an arm forwards and backwards."""
+    return WorstTorques(
+        compile_function(lambda: _traced(arm, False), "worst_torques", key=("worst torques", arm), arm=arm),
+        compile_function(
+            lambda: _traced(arm, True), "worst_pulls", key=("worst torques' pulls", arm), arm=arm
+        ),
+        kernel_of(_smooth(arm)),
+    )
+
+
+def _smooth(arm: Arm) -> Arm:
+    """The arm with viscous friction and rotors alone."""
+    if all(j.friction is None and not j.bearings and j.transmission is None for j in arm.tree):
+        return arm
+    tree = []
+    for joint in arm.tree:
+        f = joint.friction
+        rubs = None if f is None else Friction(side=f.side, viscous=f.viscous)
+        tree.append(replace(joint, friction=rubs, bearings=(), transmission=None))
+    return arm.replace(tree=tuple(tree))
+
+
+def _traced(arm: Arm, pulls: bool) -> Traced:
+    from forearm.codegen.functions import Traced
+    from forearm.codegen.program import Argument
+    from forearm.codegen.tracing import Tracing
+    from forearm.symbols import refined
+    from forearm.symbols.calculus import gradient
+    from forearm.symbols.scalars import Scalar
+
+    tracing, n = Tracing(arm, {}), arm.n
+    torques: list[Scalar] = []
+    for way in WAYS:
+        directions = [way * float(np.sign(body.multiplier)) for body in arm.moving.bodies]
+        torques += tracing.inverse(tracing.qd, tracing.qdd, directions)
+    result, name, sizes = np.array(torques, dtype=object), "tau", {"q": n, "qd": n, "qdd": n}
+    if pulls:
+        weighted: Scalar = 0.0
+        for k, torque in enumerate(torques):
+            weighted = weighted + tracing.graph.input(f"w[{k}]") * torque
+        states = [*tracing.q, *tracing.qd, *tracing.qdd]
+        result = np.array(gradient(tracing.graph, weighted, states), dtype=object)
+        name, sizes["w"] = "pulls", 2 * n
+    graph, (made,) = refined(tracing.graph, [result])
+    inputs = tuple(Argument(key, (size,), "") for key, size in sizes.items())
+    return Traced(graph, {name: made}, inputs, (Argument(name, result.shape, ""),))

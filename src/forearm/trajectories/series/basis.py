@@ -1,0 +1,98 @@
+"""Functions of time that motions are sums of: Fourier's, and quintic B-splines, with two derivatives.
+
+Fourier's are cos(h w t) - 1 and sin(h w t), h = 1..H, w = 2 pi / duration: they end as they begin, and rest
+there where sum h^2 a_h = 0 of the cosines and sum h b_h = 0 of the sines. Of the B-splines on even knots the
+first and the last three are left out: what is left rests at both ends.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.spatial import Floats
+
+BASES = ("fourier", "spline")
+DEGREE = 5
+Derivatives = tuple[Floats, Floats, Floats]
+
+
+def function_count(basis: str, harmonics: int) -> int:
+    """How many functions a series has: with as many freedoms for both bases, 2 H - 2."""
+    return 2 * harmonics if basis == "fourier" else 2 * harmonics - 2
+
+
+def resting(basis: str, count: int) -> Floats:
+    """The combinations (count, f) of the functions that begin and end at rest, orthonormal."""
+    if basis == "spline":
+        return np.eye(count)
+    h = np.arange(1.0, count // 2 + 1)
+    conditions = np.zeros((2, count))
+    conditions[0, : len(h)], conditions[1, len(h) :] = h * h, h
+    return np.asarray(np.linalg.svd(conditions)[2][2:].T)
+
+
+def series_functions(basis: str, count: int, duration: float, t: Floats) -> Derivatives:
+    """The functions and their first and second derivatives at times (m,): (m, count) each."""
+    if basis == "fourier":
+        return _fourier(count // 2, duration, t)
+    return _splines(count, duration, t)
+
+
+def spline_knots(count: int) -> Floats:
+    """The ends of the pieces of so many B-splines, from 0 to 1."""
+    return np.linspace(0.0, 1.0, count + 2)
+
+
+def _fourier(harmonics: int, duration: float, t: Floats) -> Derivatives:
+    h = np.arange(1.0, harmonics + 1)
+    w = 2.0 * np.pi / duration * h
+    # by shares of the period: at its end the angle is as good as the number of turns
+    angle = 2.0 * np.pi * np.mod(np.outer(t / duration, h), 1.0)
+    c, s = np.cos(angle), np.sin(angle)
+    return (
+        np.concatenate([c - 1.0, s], axis=1),
+        np.concatenate([-w * s, w * c], axis=1),
+        np.concatenate([-w * w * c, -w * w * s], axis=1),
+    )
+
+
+def _splines(count: int, duration: float, t: Floats) -> Derivatives:
+    knots = np.concatenate([np.zeros(DEGREE), spline_knots(count), np.ones(DEGREE)])
+    u = t / duration
+    inner = slice(3, 3 + count)
+    first = _slopes(DEGREE, knots)
+    second = _slopes(DEGREE - 1, knots) @ first
+    return (
+        _bsplines(DEGREE, knots, u)[:, inner],
+        (_bsplines(DEGREE - 1, knots, u) @ first)[:, inner] / duration,
+        (_bsplines(DEGREE - 2, knots, u) @ second)[:, inner] / duration**2,
+    )
+
+
+def _bsplines(degree: int, knots: Floats, u: Floats) -> Floats:
+    """All B-splines of a degree on knots, at places (m,), by Cox and de Boor's recursion."""
+    k = np.clip(np.searchsorted(knots, u, side="right") - 1, DEGREE, len(knots) - DEGREE - 2)
+    made: Floats = (np.arange(len(knots) - 1) == k[:, None]).astype(np.float64)
+    for d in range(1, degree + 1):
+        rising = (u[:, None] - knots[: -d - 1]) * _inverse(knots[d:-1] - knots[: -d - 1])
+        falling = (knots[d + 1 :] - u[:, None]) * _inverse(knots[d + 1 :] - knots[1:-d])
+        made = rising * made[:, :-1] + falling * made[:, 1:]
+    return made
+
+
+def _slopes(degree: int, knots: Floats) -> Floats:
+    """Coefficients of B-splines of one degree less, (count + 1, count), that are the derivatives of those of
+    a degree.
+    """
+    count = len(knots) - degree - 1
+    by = degree * _inverse(knots[degree : degree + count + 1] - knots[: count + 1])
+    made = np.zeros((count + 1, count))
+    index = np.arange(count)
+    made[index, index], made[index + 1, index] = by[:-1], -by[1:]
+    return made
+
+
+def _inverse(lengths: NDArray[np.float64]) -> Floats:
+    """1 / length, 0 where knots coincide."""
+    return np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)

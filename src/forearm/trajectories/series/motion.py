@@ -1,0 +1,103 @@
+"""A motion that can be repeated: a posture, and for each joint a sum of functions of time."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.trajectories.sampling import motion_columns, save_motion, times_within
+from forearm.trajectories.series.basis import series_functions, spline_knots
+
+Array = NDArray[np.float64]
+FINEST = 1e-3  # s between the moments that are looked at for extremes
+MOST = 200_000  # of these moments
+LEAST = 2_000
+BLOCK = 16_384  # times at once
+
+
+@dataclass(frozen=True, eq=False)
+class SeriesMotion:
+    """A motion of n joints that begins and ends at rest in one posture; made by `fa.excite` or `load_motion`.
+
+    q(t) = start + sum of coefficients times functions of time. Of Fourier's series the coefficients are those
+    of cos(h w t) - 1, then those of sin(h w t), h = 1..H, w = 2 pi / duration; of splines those of quintic
+    B-splines.
+
+    Attributes:
+        basis: "fourier" or "spline".
+        duration: in s.
+        start: the posture (n,), rad (m).
+        coefficients: (k, n), rad (m).
+    """
+
+    basis: str
+    duration: float
+    start: Array
+    coefficients: Array
+
+    @property
+    def n(self) -> int:
+        """The number of joints."""
+        return int(self.coefficients.shape[1])
+
+    @property
+    def times(self) -> Array:
+        """The start and the end."""
+        return np.array([0.0, self.duration])
+
+    @property
+    def switches(self) -> Array:
+        """The ends of its pieces in time: those of the polynomials of a spline."""
+        return self.times if self.basis == "fourier" else self.duration * spline_knots(len(self.coefficients))
+
+    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each."""
+        single, times = times_within(t, self.duration)
+        q, qd, qdd = np.empty((3, len(times), self.n))
+        for first in range(0, len(times), BLOCK):
+            some = slice(first, first + BLOCK)
+            functions = series_functions(self.basis, len(self.coefficients), self.duration, times[some])
+            q[some], qd[some], qdd[some] = (f @ self.coefficients for f in functions)
+        q += self.start
+        return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
+
+    def scaled(self, factor: float, about: ArrayLike | None = None) -> SeriesMotion:
+        """The same with so many times the amplitude.
+
+        Args:
+            factor: of the amplitude.
+            about: the posture (n,) that stays; None: that at both ends.
+        """
+        if about is None:
+            return replace(self, coefficients=self.coefficients * factor)
+        middle = np.asarray(about, dtype=np.float64)
+        start = middle + factor * (self.start - middle)
+        return replace(self, start=start, coefficients=self.coefficients * factor)
+
+    def slowed(self, factor: float) -> SeriesMotion:
+        """The same in so many times the time."""
+        return replace(self, duration=self.duration * factor)
+
+    def extremes(self) -> tuple[Array, Array, Array]:
+        """The least q, the largest q and the largest |qd| on the way, (n,) each, at a thousand moments per
+        second.
+        """
+        count = int(np.clip(self.duration / FINEST, LEAST, MOST))
+        q, qd, _ = self.at(np.linspace(0.0, self.duration, count + 1))
+        return q.min(axis=0), q.max(axis=0), np.abs(qd).max(axis=0)
+
+    def columns(self, step: float = 1e-3) -> dict[str, Array]:
+        """The motion as a table t, q1.., qd1.., qdd1..: every `step` seconds and at the end."""
+        return motion_columns(self, step)
+
+    def save(self, path: str | os.PathLike[str], step: float = 1e-3) -> None:
+        """Write it whole or not at all: what makes it again (.json), or its table (.csv, .parquet)."""
+        from forearm.trajectories.series.motion_file import write_series_motion
+
+        save_motion(self, path, step, write_series_motion)
+
+    def __repr__(self) -> str:
+        return f"<SeriesMotion of {self.n} joints: {self.basis}, {self.duration:g} s>"

@@ -1,0 +1,62 @@
+"""Motions that repeat as JSON: the basis, the posture and the coefficients."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import numpy as np
+
+from forearm.errors import InputError
+from forearm.reading.fields import ChoiceField, ListField, NumberField, TableField
+from forearm.reading.textfile import write_text
+from forearm.trajectories.json_arrays import even_arrays
+from forearm.trajectories.series.basis import BASES, resting
+from forearm.trajectories.series.motion import SeriesMotion
+
+FORMAT = "forearm-series-motion/1"
+MOTION = TableField(
+    {
+        "format": ChoiceField((FORMAT,)),
+        "basis": ChoiceField(BASES),
+        "duration": NumberField("s", above=0.0),
+        "start": ListField(NumberField(), doc="the posture at both ends, rad (m)"),
+        "coefficients": ListField(
+            ListField(NumberField()), doc="one row per function of the basis, one column per joint, rad (m)"
+        ),
+    },
+    required=("format", "basis", "duration", "start", "coefficients"),
+)
+DIMENSIONS = {"start": 1, "coefficients": 2}
+AT_REST = 1e-9  # of the largest coefficient: what ends may miss being at rest by
+
+
+def write_series_motion(motion: SeriesMotion, file: str | os.PathLike[str]) -> None:
+    """Write the file whole or not at all."""
+    document = {"format": FORMAT, "basis": motion.basis, "duration": motion.duration}
+    document |= {key: getattr(motion, key).tolist() for key in DIMENSIONS}
+    write_text(file, json.dumps(document) + "\n")
+
+
+def series_motion_from_document(document: Any, name: str) -> SeriesMotion:
+    """The motion in what a file called `name` holds; refused where it does not rest at its ends."""
+    data = MOTION.read(document, name)
+    start, coefficients = even_arrays(data, DIMENSIONS, name).values()
+    count = len(coefficients)
+    if coefficients.shape[1] != len(start):
+        raise InputError(
+            f"{name}, coefficients: expected rows of {len(start)} numbers, as start has, got "
+            f"{coefficients.shape[1]}."
+        )
+    if data["basis"] == "fourier" and count % 2:
+        raise InputError(
+            f"{name}, coefficients: a Fourier series has as many cosines as sines, got {count} rows."
+        )
+    Z = resting(data["basis"], count)
+    missed = np.abs(coefficients - Z @ (Z.T @ coefficients)).max()
+    if missed > AT_REST * np.abs(coefficients).max():
+        raise InputError(
+            f"{name}, coefficients: it does not rest at its ends: sum h^2 a_h and sum h b_h must be 0."
+        )
+    return SeriesMotion(data["basis"], float(data["duration"]), start, coefficients)

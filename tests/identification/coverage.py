@@ -145,7 +145,7 @@ def circumstances() -> dict[str, Circumstance]:
         return Circumstance(
             name,
             true,
-            nominal,
+            nominal if given.get("effort", "tau") == "tau" else by_sheet,
             motion,
             lambda seed: measured(true, motion, seed=seed, **given),
             options or {},
@@ -200,12 +200,16 @@ def main(count: int, chosen: Sequence[str]) -> None:
         spent = (time.process_time() - begun) / count
         worst = int(np.argmin(found.shares))
         far = int(np.argmax(np.abs(found.bias)))
-        print(
-            f"| {name} | {len(found.names)} | {found.shares.mean():.3f} | {found.shares.min():.3f} "
-            f"({found.names[worst]}) | {found.shares.max():.3f} | {found.bias[far]:+.2f} ({found.names[far]}) | "
-            f"{found.spread.min():.2f}-{found.spread.max():.2f} | {spent:.3f} |",
-            flush=True,
-        )
+        figures = [
+            f"{len(found.names)}",
+            f"{found.shares.mean():.3f}",
+            f"{found.shares.min():.3f} ({found.names[worst]})",
+            f"{found.shares.max():.3f}",
+            f"{found.bias[far]:+.2f} ({found.names[far]})",
+            f"{found.spread.min():.2f}-{found.spread.max():.2f}",
+            f"{spent:.3f}",
+        ]
+        print(f"| {name} | {' | '.join(figures)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -207,14 +207,30 @@ def _solved(
     told = freedom >= FEWEST  # fewer say nothing of their noise
     largest = float(found[told].max(initial=0.0)) or float(found.max(initial=0.0)) or 1.0
     found = np.where(told, np.maximum(found, QUIETEST * largest), np.maximum(found, largest))
-    if not weighted:
-        found = np.full(n, np.sqrt(squares.sum() / freedom.sum()))
     covariance = np.zeros((len(z), len(z)))
-    # rows were divided by their noise, unless all are taken alike
-    covariance[np.ix_(kept, kept)] = inverse @ inverse.T * (1.0 if weighted else found[0] ** 2)
+    if weighted:  # rows were divided by their noise
+        covariance[np.ix_(kept, kept)] = inverse @ inverse.T
+    else:
+        covariance[np.ix_(kept, kept)] = _of_noise(pieces, kept, inverse, sigma, found)
+        found = np.full(n, np.sqrt(squares.sum() / freedom.sum()))
     for k in others:
         covariance[k, k] = np.inf
     return FitSolution(unknowns, z, covariance, tuple(kept), combinations, found, squares, counts, A, rhs)
+
+
+def _of_noise(
+    pieces: Sequence[tuple[int, int, Floats, Floats]],
+    kept: list[int],
+    inverse: Floats,
+    weights: Floats,
+    noise: Floats,
+) -> Floats:
+    """The covariance of a fit that took all rows alike, where joints differ in their noise (n,)."""
+    made = np.zeros((len(kept), len(kept)))
+    for _, i, G, _ in pieces:
+        by_rows = inverse @ (inverse.T @ G[:, kept].T) * (float(noise[i]) / float(weights[i]) ** 2)
+        made += by_rows @ by_rows.T
+    return made
 
 
 def _inverse(A: Floats) -> Floats:

@@ -16,7 +16,7 @@ ROUNDS = 60
 TRIES = 16  # of one step, each with ten times the damping
 FIRST_DAMPING = 1e-8  # of the largest singular value squared
 STILL = 1e-12  # of rad, of the reach: shorter steps end the descent
-FLAT = 1e-13  # of what is left: a smaller gain ends it too
+FLAT = 1e-12  # of what is left: a smaller gain ends it too
 RANK = 1e-9  # of the largest singular value: smaller ones are directions that nothing shows
 LOOSE = 0.02  # rad, of the reach: a direction known worse than this stays where the file has it
 NOISE_ROUNDS = 20
@@ -132,7 +132,9 @@ def descended(task: CalibrationTask, values: Floats, basis: Floats, sigma: Float
         small = np.asarray(np.linalg.qr(np.column_stack([A, b]), mode="r"))  # the same equations, few of them
         U, s, Vt = np.linalg.svd(small[:, :-1], full_matrices=False)
         s = np.where(s > RANK * max(float(s.max(initial=0.0)), 1e-300), s, 0.0)
-        wanted = U.T @ small[:, -1]
+        wanted = np.where(s > 0.0, U.T @ small[:, -1], 0.0)
+        if wanted @ wanted <= FLAT * cost:  # what a whole step would gain
+            return values, True
         for _ in range(TRIES):
             with np.errstate(divide="ignore", invalid="ignore"):
                 shares = np.where(s > 0.0, s / (s * s + damping * s.max(initial=0.0) ** 2), 0.0)

@@ -1,4 +1,4 @@
-"""Measured hands from files: every way to write an orientation, units that are asked about, what is missing."""
+"""Measured hands from files: every way to write an orientation, units that are asked about, what lacks."""
 
 from __future__ import annotations
 

@@ -367,7 +367,7 @@ def left_out(
             made = unknowns.fixed + unknowns.E @ possible(found)
             x[:size] = made[:size]
             x[len(x) - gains :] = made[len(x) - gains :]
-        squares[log] += [_square(unknowns, log, i, R, x) for i, R in enumerate(part.R)]
+        squares[log] += squared(unknowns, log, part, x)
         counts[log] += part.counts
     return np.asarray(np.sqrt(squares / np.maximum(counts, 1.0)))
 
@@ -377,6 +377,11 @@ def _without(data: list[list[Triangles]], log: int, fold: int) -> list[list[Tria
         [part for j, part in enumerate(parts) if (other, j) != (log, fold)]
         for other, parts in enumerate(data)
     ]
+
+
+def squared(unknowns: FitUnknowns, log: int, part: Triangles, x: Floats) -> Floats:
+    """What unknowns leave of a part of a log: sums of squares (n,)."""
+    return np.array([_square(unknowns, log, i, R, x) for i, R in enumerate(part.R)])
 
 
 def _square(unknowns: FitUnknowns, log: int, joint: int, R: Floats, x: Floats) -> float:

@@ -110,8 +110,8 @@ def _still(table: LogTable, scan: Scan) -> list[str]:
     if len(still) == table.n:
         return ["No position ever changes: nothing can be told but weights."]
     return [
-        f"{names[i]!r} is {low[i]:.4g} in every row while others move: a joint that was held, or a sensor "
-        "that is off?"
+        f"{names[i]!r} never changes, it is {low[i]:.4g} in every row while others move: a joint that was "
+        "held, or a sensor that is off?"
         for i in still
     ]
 

@@ -99,8 +99,8 @@ class Tally:
         found = []
         if self.repeated:
             found.append(
-                f"{name!r}: {_count(self.repeated, 'row')} left out with the time of the row before, first "
-                f"{table.place(self.first_repeated)}."
+                f"{name!r}: {_count(self.repeated, 'row')} left out that repeat{'s' * (self.repeated == 1)} "
+                f"the time of the row before, first {table.place(self.first_repeated)}."
             )
         if self.gaps and period is not None:
             found.append(

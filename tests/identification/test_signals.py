@@ -188,6 +188,16 @@ def test_a_file_gives_what_arrays_give(ending: str, tmp_path: Path, monkeypatch:
     ]
 
 
+def test_a_pipe_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = made(500)
+    write_table(tmp_path / "log.csv", columns(log))
+    with (tmp_path / "log.csv").open("rb") as stream:
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=stream))
+        prepared = prepare_log(ARM, "-")
+        assert_alike(joined(prepare_log(ARM, log)), joined(prepared))
+        assert_alike(joined(prepared), joined(prepared))
+
+
 @pytest.mark.slow
 def test_decisions_do_not_depend_on_where_chunks_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Outliers, steps, wrapped angles, gaps, repeated and missing rows, wherever the cuts are."""

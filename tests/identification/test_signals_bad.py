@@ -234,6 +234,10 @@ SAID: dict[str, tuple[Log, str]] = {
         rows(np.insert(np.arange(2000), 77, 76)),
         r"'t': 1 row left out that repeats the time of the row before, first row 77",
     ),
+    "coarse times": (
+        changed(t=np.round(T, 2)),
+        r"'t': 1\d\d\d rows left out that repeat .* Times are too coarse for so many rows: leave that col",
+    ),
     "late": (rows(SWAPPED), r"'t': 1 row came late, first row 56; sorted by time"),
     "reset": (
         changed(t=np.where(T > 2.0, T - 2.0, T)),

@@ -40,7 +40,7 @@ def first_read(arm: Arm, reader: LogReader, units: Mapping[str, float], is_logge
     table = reader.table
     _check_times(table, reader, units)
     tally, scan = Tally.of(table), Scan(table)
-    seen, is_asked = len(reader.head), False
+    seen, is_asked = len(reader.head), reader.is_whole
     for stretch in reader.first(tally):
         scan.add(stretch)
         if not is_asked and tally.rows >= seen:

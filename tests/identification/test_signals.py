@@ -74,7 +74,7 @@ def assert_alike(one: dict[str, Floats], other: dict[str, Floats], rounding: flo
 def test_stated_errors_are_those_of_many_draws(cutoff: float | None, jitter: float) -> None:
     """Hundreds of logs as pieces of one, each with its own noise: against the motion in closed form."""
     rng = np.random.default_rng(5)
-    draws, rows, noise = 300, 400, 3e-5
+    draws, rows, noise = 200, 300, 3e-5
     t = STEP * np.arange(float(draws * rows)) + np.repeat(np.arange(draws), rows)
     t += jitter * STEP * rng.uniform(-1.0, 1.0, len(t))
     q = motion(t)[0] + noise * rng.normal(size=(len(t), N))
@@ -188,6 +188,40 @@ def test_a_file_gives_what_arrays_give(ending: str, tmp_path: Path, monkeypatch:
     ]
 
 
+def test_a_pipe_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = made(500)
+    write_table(tmp_path / "log.csv", columns(log))
+    with (tmp_path / "log.csv").open("rb") as stream:
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=stream))
+        prepared = prepare_log(ARM, "-")
+        assert_alike(joined(prepare_log(ARM, log)), joined(prepared))
+        assert_alike(joined(prepared), joined(prepared))
+
+
+@pytest.mark.slow
+def test_decisions_do_not_depend_on_where_chunks_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Outliers, steps, wrapped angles, gaps, repeated and missing rows, wherever the cuts are."""
+    rng = np.random.default_rng(8)
+    log = made(800)
+    q = log["q"]
+    q[:, 1] = (q[:, 1] + 4.0 * log["t"] + np.pi) % (2.0 * np.pi) - np.pi
+    q[rng.integers(800, size=12), 0] += 0.4
+    q[500:, 2] += 0.3
+    q[rng.integers(800, size=9), 2] = np.nan
+    log["tau"][rng.integers(800, size=30), 1] = np.nan
+    order = np.sort(np.concatenate([np.delete(np.arange(800), slice(620, 650)), rng.integers(800, size=5)]))
+    dirty = {x: values[order] for x, values in log.items()}
+    whole = prepare_log(ARM, dirty, cutoff=40.0)
+    assert len(whole.signals.findings) >= 7
+    for rows in (3, 50):
+        monkeypatch.setattr(tables, "ROWS", rows)
+        parts = prepare_log(ARM, dirty, cutoff=40.0)
+        assert parts.signals.findings == whole.signals.findings
+        assert parts.signals.pieces == whole.signals.pieces
+        assert_alike(joined(whole, 0.4 * STEP), joined(parts, 0.4 * STEP))
+
+
+@pytest.mark.slow
 def test_a_long_stream_holds_few_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks whose memory is in use at once, while a log of a hundred is read twice."""
     log = made(20_000)

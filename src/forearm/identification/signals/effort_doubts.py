@@ -48,9 +48,9 @@ def effort_state(arm: Arm, table: LogTable, scan: Scan, is_timed: bool) -> Effor
             f"{table.name}: no column of the efforts ever changes ({listed(names)}); there is nothing to fit."
         )
     findings = [
-        f"{names[i]!r} is {high[i]:.4g} in every row: a sensor that is off? The joint's effort is not used."
+        f"{names[i]!r} never changes, it is {high[i]:.4g} in every row: a sensor that is off? It is not used."
         if np.isfinite(high[i])
-        else f"{names[i]!r} has no number in it. The joint's effort is not used."
+        else f"{names[i]!r} has no number in it: it is missing. It is not used."
         for i in np.flatnonzero(is_dead)
     ]
     highest, above = _clipped(scan.highest)

@@ -40,7 +40,7 @@ def first_read(arm: Arm, reader: LogReader, units: Mapping[str, float], is_logge
     table = reader.table
     _check_times(table, reader, units)
     tally, scan = Tally.of(table), Scan(table)
-    seen, is_asked = len(reader.head), False
+    seen, is_asked = len(reader.head), reader.is_whole
     for stretch in reader.first(tally):
         scan.add(stretch)
         if not is_asked and tally.rows >= seen:
@@ -110,8 +110,8 @@ def _still(table: LogTable, scan: Scan) -> list[str]:
     if len(still) == table.n:
         return ["No position ever changes: nothing can be told but weights."]
     return [
-        f"{names[i]!r} is {low[i]:.4g} in every row while others move: a joint that was held, or a sensor "
-        "that is off?"
+        f"{names[i]!r} never changes, it is {low[i]:.4g} in every row while others move: a joint that was "
+        "held, or a sensor that is off?"
         for i in still
     ]
 

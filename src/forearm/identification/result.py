@@ -183,7 +183,7 @@ class Identification:
 
         Args:
             log: as in `identify`.
-            **options: `shift`, `cutoff`, `derivatives`, `effort`, `columns`, `units`, `period`, as in `identify`.
+            **options: `shift`, `cutoff`, `derivatives`, `effort`, `columns`, `units`, `period`, as there.
         """
         from forearm.identification.validation import validate
 

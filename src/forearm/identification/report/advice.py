@@ -160,6 +160,7 @@ def _sentence(
     relative, row = worst[0]
     count = sum(r.owner == owner for r in rows)
     many = f"{len(worst)} of {count} parameters {'is' if len(worst) == 1 else 'are'}"
+    many = many if count > 1 else "its one parameter is"
     how = (
         f"+-{100.0 * relative:.0f} % of its size" if math.isfinite(relative) else "the data say nothing of it"
     )

@@ -227,7 +227,7 @@ def _table(told: Report, inside: dict[int, Column] | None = None, under: Sequenc
         cells = [str(row[k]) for row in told.rows]
         kind = "number" if all(map(_is_number, cells)) else "words" if max(map(len, cells)) > LONG else ""
         columns.append((kind, title, [escape(cell) for cell in cells]))
-    names = [name.replace(".", ".<wbr>") for name in columns[0][2]]
+    names = [f'<span class="name">{name.replace(".", ".<wbr>")}</span>' for name in columns[0][2]]
     columns[0][2][:] = [a + b for a, b in zip(names, under or [""] * len(names), strict=True)]
     kinds = [f' class="{kind}"' if kind else "" for kind, _, _ in columns]
     head = "".join(f"<th{kind}>{escape(c[1])}</th>" for kind, c in zip(kinds, columns, strict=True))

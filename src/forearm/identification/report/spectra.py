@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from forearm.spatial import Floats
 
 SEGMENT = 256  # samples at most
-SEGMENTS = 8  # that all samples should make, as one alone says little
+SEGMENTS = 4  # that all samples should make, as one alone says little
 LEAST = 16  # samples of a segment, else there is no spectrum
 
 
@@ -48,7 +48,7 @@ def welch(residual: Floats, t: Floats, ends: NDArray[np.intp]) -> Spectrum | Non
     where every piece is too short. Segments of Hann's window overlap by half.
     """
     pieces = [(int(a), int(b)) for a, b in pairwise(ends)]
-    size = 2 ** int(math.log2(max(len(t) / SEGMENTS, LEAST)))
+    size = 2 ** int(math.log2(max(len(t) / SEGMENTS, 2 * LEAST)))
     size = min(SEGMENT, size, max(b - a for a, b in pieces))
     size -= size % 2
     if size < LEAST:

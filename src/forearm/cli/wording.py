@@ -16,10 +16,12 @@ WORDS = (
     (r"^generate: dtype float32 ", "--dtype: float32 "),
     (r"^simulate: ('\w+' is for arms without friction)", r"--method: \1"),
     (r"^simulate: ('\w+' is for undriven arms), got (\w+)\. Leave it out", r"--method: \1; leave --\2 out"),
+    (r"^calibrate, (unknowns|noise|prior|confidence): ", r"--\1: "),
+    (r"^calibrate, hand_point: ", "--hand-point: "),
     (r"^time_optimal, (start|end|hand|path)[_ ](\w+): ", r"--\1-\2: "),
     (r"^time_optimal, (\w+): ", r"--\1: "),
     (r"\bGive acceleration=, torque= or voltage=,", "Give --acceleration, --torque or --voltage,"),
-    (r"^(?:generate|time_optimal|simulate|forward|inverse|count|plan|check|compile|run): ", ""),
+    (r"^(?:calibrate|generate|time_optimal|simulate|forward|inverse|count|plan|check|compile|run): ", ""),
     (r"^arm '([^']*)': voltages need ", r"--voltage: \1 needs "),
     (
         r"\(acceleration= of fa\.plan and fa\.Request, \[limits\] of a request file, "

@@ -60,6 +60,11 @@ class Fitting:
     _kept_at: dict[int, Floats] = field(default_factory=dict)
 
     @property
+    def shifts(self) -> list[float]:
+        """Of the logs, so far."""
+        return [source.shift for source in self.sources]
+
+    @property
     def folds(self) -> int:
         """Parts of each log that are left out in turn: the whole log, if the others tell all that it does."""
         alone = (
@@ -189,7 +194,7 @@ def _passes(
     changes = not model.is_linear
     for k in range(PASSES):
         data = fitting.condensed(x, coefficients)
-        unknowns = unknowns_of(model, fitting.asked, x, is_full)
+        unknowns = unknowns_of(model, fitting.asked, x, is_full, fitting.shifts)
         _check_rows(fitting, data, len(unknowns.names))
         solution = solve(unknowns, data, weighted=weighted)
         found = (
@@ -295,7 +300,7 @@ def _robust(fitting: Fitting, solution: FitSolution, coefficients: Floats, is_fu
         weights = Weights(model, replace(solution, sigma=sigma), np.zeros((4, model.arm.n)))
         x = solution.x[: len(model.names)]
         data = fitting.condensed(x, coefficients, weights)
-        unknowns = unknowns_of(model, fitting.asked, x, is_full)
+        unknowns = unknowns_of(model, fitting.asked, x, is_full, fitting.shifts)
         before = solution
         solution = solve(unknowns, data, weights.sigma(), weighted=True)
         solution = replace(solution, sigma=sigma)
@@ -327,7 +332,7 @@ def with_first_speeds(fitting: Fitting, x: Floats) -> Floats:
             if place is not None:
                 across = model.ratios[i] if law.side == "motor" else 1.0
                 begun[place] = max(share * fitting.fastest[i], 1e-6) * across
-        unknowns = unknowns_of(model, asked, begun, is_full=True, held=(STRIBECK_SPEED,))
+        unknowns = unknowns_of(model, asked, begun, True, fitting.shifts, (STRIBECK_SPEED,))
         solution = solve(unknowns, fitting.condensed(begun), weighted=True)
         tried.append((solution.squares.sum(axis=0), solution.x[: len(x)]))
     made = tried[int(np.argmin([squares.sum() for squares, _ in tried]))][1]

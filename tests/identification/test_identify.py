@@ -209,6 +209,6 @@ def test_what_is_asked_wrongly_is_said() -> None:
 
 
 def test_too_few_rows_are_refused() -> None:
-    short = {x: a[:120] for x, a in measured(TRUE, MOTION, **NOISE).items()}
+    short = {x: a[:24] for x, a in measured(TRUE, MOTION, **NOISE).items()}
     with pytest.raises(InputError, match=r"rows are left for \d+ unknowns, expected 2 times as many"):
         fa.identify(guess(), short, torque_side="motor")

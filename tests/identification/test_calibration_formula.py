@@ -72,7 +72,8 @@ def test_beta_stays_beside_the_table() -> None:
 
 def test_a_joint_called_hand_is_refused() -> None:
     link, joint = fa.Link(name="link0"), small_arm().joints[0]
-    arm = fa.Arm("odd", (link, fa.Link(name="link1")), (dataclasses.replace(joint, name="hand"),))
+    links, tree = (link, fa.Link(name="link1")), (dataclasses.replace(joint, name="hand"),)
+    arm = fa.Arm(name="odd", links=links, tree=tree)
     with pytest.raises(InputError, match="a joint is called 'hand'"):
         unknowns_of(arm, None, EVERY)
 

@@ -48,6 +48,7 @@ OTHERS = {
 LONG_PYTHON = {
     "checks.md-1",
     "control.md-4",
+    "identification.md-4",
     "motions.md-2",
     "payload.md-1",
     "payload.md-2",

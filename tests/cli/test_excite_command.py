@@ -35,7 +35,7 @@ def test_motions_that_complement_each_other(
     assert code == 0
     assert "1 earlier motion counted in" in out
     assert out.endswith("wrote third.json\n")
-    assert "joint1 has no range: it stays between -3.142 and 3.142 rad." in err
+    assert "no range of joint1, joint2: positions stay between -3.142 and 3.142 rad." in err
     assert called(capsys, "plan", "ascher2", "third.json")[0] == 0
 
 

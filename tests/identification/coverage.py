@@ -44,27 +44,33 @@ class Circumstance:
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
-    """Of every parameter how often its interval held the truth, and (found - true) / std (seeds, p)."""
+    """Of every parameter how often its interval held the truth, and (found - true) / std (seeds, p), NaN where a log does
+    not tell it.
+    """
 
     names: tuple[str, ...]
     scores: Floats
-    relative: Floats  # std over the true value, median over seeds
 
     @property
     def shares(self) -> Floats:
         """Of every parameter (p,)."""
         z = NormalDist().inv_cdf(0.5 + 0.5 * CONFIDENCE)
-        return np.asarray(np.mean(np.abs(self.scores) <= z, axis=0))
+        return np.asarray(np.sum(np.abs(self.scores) <= z, axis=0) / self.told)
 
     @property
     def bias(self) -> Floats:
         """The mean of what is wrong, in standard deviations (p,)."""
-        return np.asarray(np.mean(self.scores, axis=0))
+        return np.asarray(np.nanmean(self.scores, axis=0))
 
     @property
     def spread(self) -> Floats:
         """How far values spread over seeds, in standard deviations as stated (p,): 1 is right."""
-        return np.asarray(np.std(self.scores, axis=0))
+        return np.asarray(np.nanstd(self.scores, axis=0))
+
+    @property
+    def told(self) -> Floats:
+        """In how many logs each parameter was told (p,)."""
+        return np.asarray(np.isfinite(self.scores).sum(axis=0))
 
 
 def expected(found: Identification, true: Arm, motion: FourierMotion, extra: dict[str, float]) -> Floats:
@@ -100,17 +106,15 @@ def _is_linear(name: str) -> bool:
 
 def coverage_of(case: Circumstance, seeds: Sequence[int]) -> Coverage:
     """Logs by their seeds, identified one after the other."""
-    scores, relative = [], []
-    names: tuple[str, ...] = ()
+    scores: list[dict[str, float]] = []
     for seed in seeds:
         found = fa.identify(case.nominal, case.log(seed), **{"torque_side": "motor", **case.options})
         truth = expected(found, case.true, case.motion, case.extra)
-        std = np.asarray(found.std)
-        told = np.isfinite(truth) & np.isfinite(std)
-        names = tuple(x for x, is_told in zip(found.parameters.names, told, strict=True) if is_told)
-        scores.append(((np.asarray(found.parameters) - truth) / std)[told])
-        relative.append((std / np.maximum(np.abs(truth), 1e-12))[told])
-    return Coverage(names, np.clip(np.array(scores), -FAR, FAR), np.median(relative, axis=0))
+        z = (np.asarray(found.parameters) - truth) / np.asarray(found.std)
+        scores.append({x: float(v) for x, v in zip(found.parameters.names, z, strict=True) if np.isfinite(v)})
+    names = tuple(dict.fromkeys(name for one in scores for name in one))
+    table = np.array([[one.get(name, np.nan) for name in names] for one in scores])
+    return Coverage(names, np.clip(table, -FAR, FAR))
 
 
 def fewest_covered(seeds: int, confidence: float, alarm: float) -> int:
@@ -145,7 +149,7 @@ def circumstances() -> dict[str, Circumstance]:
         return Circumstance(
             name,
             true,
-            nominal,
+            nominal if given.get("effort", "tau") == "tau" else by_sheet,
             motion,
             lambda seed: measured(true, motion, seed=seed, **given),
             options or {},
@@ -177,7 +181,7 @@ def circumstances() -> dict[str, Circumstance]:
         case("effort steps of one sigma", effort_step=NOISE * rms),
         case("behind the gear", side="link", options={"torque_side": "link"}),
         case("motor current", effort="current"),
-        case("motor voltage", effort="voltage"),
+        case("motor voltage", effort="voltage", effort_noise=0.003),  # most of it is the motor's own
         case("Stribeck", true=curved, options={"friction": "stribeck"}),
         case("known payload", payload=load, options={"payload": load}),
         sticking,
@@ -200,12 +204,16 @@ def main(count: int, chosen: Sequence[str]) -> None:
         spent = (time.process_time() - begun) / count
         worst = int(np.argmin(found.shares))
         far = int(np.argmax(np.abs(found.bias)))
-        print(
-            f"| {name} | {len(found.names)} | {found.shares.mean():.3f} | {found.shares.min():.3f} "
-            f"({found.names[worst]}) | {found.shares.max():.3f} | {found.bias[far]:+.2f} ({found.names[far]}) | "
-            f"{found.spread.min():.2f}-{found.spread.max():.2f} | {spent:.3f} |",
-            flush=True,
-        )
+        figures = [
+            f"{len(found.names)}",
+            f"{found.shares.mean():.3f}",
+            f"{found.shares.min():.3f} ({found.names[worst]})",
+            f"{found.shares.max():.3f}",
+            f"{found.bias[far]:+.2f} ({found.names[far]})",
+            f"{found.spread.min():.2f}-{found.spread.max():.2f}",
+            f"{spent:.3f}",
+        ]
+        print(f"| {name} | {' | '.join(figures)} |", flush=True)
 
 
 if __name__ == "__main__":

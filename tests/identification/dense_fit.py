@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class DenseFit:
-    """Least squares of b = A x: values, covariance for equal noise, what is left, leverages of the rows."""
+    """Least squares of b = A x: values, covariance by the noise of joints, what is left, leverages."""
 
     names: tuple[str, ...]
     values: Floats
@@ -69,11 +69,13 @@ def dense_fit(
     U, s, Vt = np.linalg.svd(A / size, full_matrices=False)
     rank = int((s > 1e-10 * s[0]).sum())
     x = (Vt.T / s) @ (U.T @ b)
-    residual = b - (A / size) @ x
-    variance = float(residual @ residual) / (len(b) - len(names))
-    covariance = (Vt.T / s**2) @ Vt * variance / np.outer(size, size)
+    residual = (b - (A / size) @ x).reshape(-1, arm.n)
     leverages = np.sum(U**2, axis=1).reshape(-1, arm.n)
-    return DenseFit(tuple(names), x / size, covariance, residual.reshape(-1, arm.n), leverages, rank)
+    # joints differ in their noise, and each loses as many degrees of freedom as its rows have leverage
+    variance = np.sum(residual**2, axis=0) / (len(residual) - leverages.sum(axis=0))
+    inverse = (Vt.T / s) @ U.T / size[:, None]
+    covariance = (inverse * np.tile(variance, len(residual))) @ inverse.T
+    return DenseFit(tuple(names), x / size, covariance, residual, leverages, rank)
 
 
 def independent(A: Floats, names: Sequence[str]) -> list[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,7 +33,7 @@ ARMS = [
 
 
 def arm_of(name: str) -> fa.Arm:
-    made = {
+    made: dict[str, Callable[[], fa.Arm]] = {
         "small": small_arm,
         "tree": lambda: random_arm(0, 3, "frames", tree=True),
         "modified": lambda: random_arm(6, 4, "modified", mimic=True),
@@ -42,7 +44,7 @@ def arm_of(name: str) -> fa.Arm:
 @pytest.mark.parametrize(("name", "group", "kind"), ARMS)
 def test_exact_measurements_give_the_arm_that_was_measured(name: str, group: str, kind: str) -> None:
     truth = truth_of(arm_of(name), group, 60, hand=group == "all" and kind == "poses")
-    given = {"poses": truth.poses} if kind == "poses" else {"points": truth.poses[:, :3, 3]}
+    given: dict[str, Any] = {"poses": truth.poses} if kind == "poses" else {"points": truth.poses[:, :3, 3]}
     found = calibrate(truth.file, truth.q, **given, unknowns=group)
     assert found.rms < 1e-9
     # zeros of one joint that turns and one that slides are moves of the device and of the point
@@ -65,7 +67,7 @@ def scatter(
     held, errors = [], []
     for seed in range(seeds):
         poses = noisy(truth.poses, seed)
-        given = (
+        given: dict[str, Any] = (
             {"poses": poses} if kind == "poses" else {"points": poses[:, :3, 3], "hand_point": np.zeros(3)}
         )
         found = calibrate(truth.file, truth.q, **given, unknowns=group, base=False, noise=noise)
@@ -124,11 +126,44 @@ def test_what_cannot_be_told_is_told(found: Calibration) -> None:
     assert found.parameters["base.z"] == pytest.approx(found.parameters["joint1.d"] - 0.12, abs=1e-5)
 
 
+def test_what_other_postures_would_show_is_told_apart() -> None:
+    truth = truth_of(small_arm(), "offsets", 1)
+    q, points = np.tile(truth.q, (5, 1)), np.tile(truth.poses[:, :3, 3], (5, 1))
+    at = noisy(np.tile(truth.poses, (5, 1, 1)), 1)[:, :3, 3]
+    found = calibrate(truth.file, q, points=at, hand_point=[0, 0, 0], unknowns="offsets", base=DEVICE)
+    assert found.shown == 3
+    (text,) = found.unobservable
+    assert text.endswith("other postures would show it")
+    whole = calibrate(truth.file, q, points=points, unknowns="offsets")
+    never = [text for text in whole.unobservable if not text.endswith("other postures would show it")]
+    assert "base.yaw and joint1.theta: only their sum shows" in never
+    assert len(never) < len(whole.unobservable)
+
+
 def test_one_wrong_row_is_found_and_left_out(found: Calibration) -> None:
     assert found.left_out.tolist() == [17]
     assert any("row 17 is" in text and "left out" in text for text in found.findings)
     assert found.noise == pytest.approx((2e-4, 3e-4), rel=0.15)
     assert len(found.rows) == 39
+
+
+@pytest.mark.parametrize("kind", ["poses", "points"])
+def test_several_rows_of_other_postures_are_found(kind: str) -> None:
+    truth = truth_of(small_arm(), "offsets", 40)
+    poses, wrong = noisy(truth.poses, 4), [0, 7, 14, 21, 28, 35]
+    poses[wrong] = poses[np.roll(wrong, 1)]
+    given: dict[str, Any] = {"poses": poses} if kind == "poses" else {"points": poses[:, :3, 3]}
+    found = calibrate(truth.file, truth.q, **given, unknowns="offsets")
+    assert found.left_out.tolist() == wrong
+    assert found.noise[0] == pytest.approx(2e-4, rel=0.2)
+
+
+def test_good_rows_stay() -> None:
+    truth = truth_of(small_arm(), "offsets", 15)
+    found = [
+        calibrate(truth.file, truth.q, poses=noisy(truth.poses, k), unknowns="offsets") for k in range(20)
+    ]
+    assert sum(len(each.left_out) for each in found) == 0
 
 
 def test_rows_without_themselves_are_those_of_fits_without_them() -> None:
@@ -168,7 +203,7 @@ def test_a_report_says_it_all(found: Calibration, tmp_path: Path) -> None:
 def test_a_prior_weighs_the_file_against_the_data() -> None:
     truth = truth_of(small_arm(), "offsets", 12)
     poses = noisy(truth.poses, 3)
-    asked = {"poses": poses, "unknowns": "offsets", "noise": (2e-4, 3e-4)}
+    asked: dict[str, Any] = {"poses": poses, "unknowns": "offsets", "noise": (2e-4, 3e-4)}
     open_, tight = (
         calibrate(truth.file, truth.q, **asked),
         calibrate(truth.file, truth.q, **asked, prior=(1e-9, 1e-9)),
@@ -218,7 +253,7 @@ def test_wrong_words_and_numbers_are_refused() -> None:
     arm = small_arm()
     truth = truth_of(arm, "offsets", 10)
     q, points = truth.q, truth.poses[:, :3, 3]
-    asked = [
+    asked: list[tuple[dict[str, Any], str]] = [
         ({}, "give poses"),
         ({"points": points, "poses": truth.poses}, "not both"),
         ({"points": points[:4]}, "expected shape"),
@@ -235,7 +270,7 @@ def test_wrong_words_and_numbers_are_refused() -> None:
     ]
     for given, text in asked:
         with pytest.raises(InputError) as caught:
-            calibrate(arm, q, **given)  # type: ignore[arg-type]
+            calibrate(arm, q, **given)
         assert text in str(caught.value)
     with pytest.raises(InputError, match=r"at least \d+ are needed"):
         calibrate(arm, q[:2], points=points[:2], unknowns="offsets")

@@ -1,9 +1,10 @@
-"""Measured hands from files: every way to write an orientation, units that are asked about, what is missing."""
+"""Measured hands from files: every way to write an orientation, units that are asked about, what lacks."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -105,7 +106,7 @@ def test_other_mistakes_are_said(tmp_path: Path) -> None:
     arm = small_arm()
     (tmp_path / "a.json").write_text("[1", encoding="utf-8")
     write_table(tmp_path / "b.csv", table(None))
-    asked = [
+    asked: list[tuple[tuple[Any, dict[str, Any]], str]] = [
         ((tmp_path / "a.json", {}), "not valid JSON"),
         ((tmp_path / "b.csv", {"units": "inch"}), "units: there is no 'inch'"),
         ((tmp_path / "b.csv", {"units": "m,mm"}), "lengths have two units"),

@@ -290,7 +290,7 @@ def test_the_report_says_how_good_it_is() -> None:
 @pytest.mark.slow
 def test_arms_without_limits_get_sober_ones() -> None:
     plan = fa.excite(fa.load("ascher2"), 2.0, harmonics=2, starts=1, step=0.01)
-    assert plan.notes[0] == "joint1 has no range: it stays between -3.142 and 3.142 rad."
+    assert plan.notes[0] == "no range of joint1, joint2: positions stay between -3.142 and 3.142 rad."
     assert any("velocity 1 rad/s is assumed; give velocity= for another" in note for note in plan.notes)
     assert any("acceleration 5 rad/s^2 is assumed" in note for note in plan.notes)
     assert np.abs(plan.qd).max() < 1.0

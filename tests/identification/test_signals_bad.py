@@ -183,11 +183,11 @@ SAID: dict[str, tuple[Log, str]] = {
     ),
     "constant position": (
         changed(q=at(GOOD["q"], (slice(None), 1), 0.3)),
-        r"'q2' is 0.3 in every row while others move: a joint that was held, or a sensor that is off\?",
+        r"'q2' never changes, it is 0.3 in every row while others move: a joint that was held, or a sensor",
     ),
     "constant effort": (
         changed(tau=at(GOOD["tau"], (slice(None), 1), 0.0)),
-        r"'tau2' is 0 in every row: a sensor that is off\? The joint's effort is not used\.",
+        r"'tau2' never changes, it is 0 in every row: a sensor that is off\? It is not used\.",
     ),
     "clipped": (
         changed(tau=np.clip(GOOD["tau"], [-99.0, -15.0, -99.0], [99.0, 12.0, 99.0])),
@@ -196,6 +196,18 @@ SAID: dict[str, tuple[Log, str]] = {
     "steps": (
         changed(tau=np.round(GOOD["tau"] / 0.8) * 0.8),
         r"'tau1' comes in steps of 0.8 N m, which is noise of 0.231 N m",
+    ),
+    "sign": (
+        changed(tau=np.maximum(GOOD["tau"], 0.0)),
+        r"'tau1' never passes 0: 52\.4 % of the moving samples, which are not used. Was its sign lost\?",
+    ),
+    "held": (
+        changed(q=GOOD["q"][np.arange(2000) // 2 * 2]),
+        r"'q1' to 'q3' repeat the row before in 49\.9 % of the rows while the arm moves. Is the log faster",
+    ),
+    "velocities alone": (
+        changed(qd=QD),
+        r"Velocities are logged \('qd1', \.\.\.\), accelerations are not: both are taken from the positions",
     ),
     "mN m": (
         changed(tau=1e3 * GOOD["tau"]),
@@ -220,7 +232,11 @@ SAID: dict[str, tuple[Log, str]] = {
     ),
     "repeated": (
         rows(np.insert(np.arange(2000), 77, 76)),
-        r"'t': 1 row left out with the time of the row before, first row 77",
+        r"'t': 1 row left out that repeats the time of the row before, first row 77",
+    ),
+    "coarse times": (
+        changed(t=np.round(T, 2)),
+        r"'t': 1\d\d\d rows left out that repeat .* Times are too coarse for so many rows: leave that col",
     ),
     "late": (rows(SWAPPED), r"'t': 1 row came late, first row 56; sorted by time"),
     "reset": (

@@ -28,6 +28,7 @@ ROOMS = (
     "inverse_kinematics",
     "planning",
     "time_optimal",
+    "identification",
     "schedules",
     "control",
     "fixed_point",

@@ -16,6 +16,8 @@ WORDS = (
     (r"^generate: dtype float32 ", "--dtype: float32 "),
     (r"^simulate: ('\w+' is for arms without friction)", r"--method: \1"),
     (r"^simulate: ('\w+' is for undriven arms), got (\w+)\. Leave it out", r"--method: \1; leave --\2 out"),
+    (r"^calibrate, (unknowns|noise|prior|confidence): ", r"--\1: "),
+    (r"^calibrate, hand_point: ", "--hand-point: "),
     (r"^time_optimal, (start|end|hand|path)[_ ](\w+): ", r"--\1-\2: "),
     (r"^time_optimal, (\w+): ", r"--\1: "),
     (r"^identify, payload( of log \d+)?", r"--payload\1"),
@@ -32,7 +34,8 @@ WORDS = (
     (r"\bgive (\w+)= for another", r"give --\1 for another"),
     (r"\bGive acceleration=, torque= or voltage=,", "Give --acceleration, --torque or --voltage,"),
     (
-        r"^(?:generate|time_optimal|excite|simulate|identify|forward|inverse|count|plan|check|compile|run): ",
+        r"^(?:calibrate|generate|time_optimal|excite|simulate|identify|forward|inverse|count|plan|check|compile|"
+        r"run): ",
         "",
     ),
     (r"^arm '([^']*)': voltages need ", r"--voltage: \1 needs "),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from forearm.identification.payload.test_forces import canonical_tests
     from forearm.identification.prior import Prior
     from forearm.identification.result import Identification, ResidualTest, Stage, UsedLog
+    from forearm.identification.signals.prepare import prepare_log
 
 # Imported when first used: machine code need not be loaded for a name.
 _LATER = {
@@ -37,6 +38,7 @@ _LATER = {
     "payload.fit": ("Noise",),
     "payload.from_log": ("payload_from_log",),
     "payload.test_forces": ("canonical_tests",),
+    "signals.prepare": ("prepare_log",),
 }
 _WHERE = {name: module for module, names in _LATER.items() for name in names}
 
@@ -58,6 +60,7 @@ __all__ = [
     "excite",
     "identify",
     "payload_from_log",
+    "prepare_log",
     "read_measurements",
     "suggest_postures",
 ]

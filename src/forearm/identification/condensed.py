@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from forearm.identification.rows import Rows
 from forearm.spatial import Floats
 
+NOTHING = 1e-60  # N m, or of a column: less is 0
 BUFFERED = 1024  # rows between two factorisations
 
 
@@ -81,6 +82,8 @@ class Condenser:
 
     def _condense(self) -> None:
         rows = np.concatenate(self._kept) if self._kept else np.zeros((0, self._width))
+        # what is left of exponentials: products of such numbers underflow, which costs a hundred times more
+        rows[np.abs(rows) < NOTHING] = 0.0
         # columns that are 0, as those of bodies before the joint, need no factorising
         shown = np.flatnonzero(rows.any(axis=0))
         R = np.zeros((min(len(rows), len(shown)), self._width))

@@ -32,6 +32,7 @@ from forearm.identification.drive_law import (
 )
 from forearm.identification.regressor import base_regressor, joint_reactions
 from forearm.identification.samples import EffortKind, Samples
+from forearm.kernels.traced_function import TracedFunction
 from forearm.reduction.base import BaseParameters, base_parameters
 from forearm.spatial import Floats
 
@@ -109,9 +110,9 @@ class EffortModel:
         q, qd, qdd = (np.ascontiguousarray(a) for a in (s.q, s.qd, s.qdd))
         p, n = len(self.base), self.arm.n
         C = np.zeros((len(q), n, self.width))
-        C[:, :, :p] = base_regressor(self.arm, q, qd, qdd)
+        C[:, :, :p] = self._regressor(q, qd, qdd)
         rigid = C[:, :, :p] @ x[:p]
-        reactions = joint_reactions(self.arm, q, qd, qdd) if self.needs_reactions else None
+        reactions = self._reactions(q, qd, qdd) if self.needs_reactions else None
         efforts = np.zeros((len(q), n))
         for i, (law, place) in enumerate(zip(self.laws, self.places, strict=True)):
             load = rigid[:, i : i + 1]
@@ -164,6 +165,14 @@ class EffortModel:
     def needs_reactions(self) -> bool:
         """Whether friction of a bearing is asked for."""
         return any(law.bearings for law in self.laws)
+
+    @cached_property
+    def _regressor(self) -> TracedFunction:
+        return base_regressor(self.arm)
+
+    @cached_property
+    def _reactions(self) -> TracedFunction:
+        return joint_reactions(self.arm)
 
     @cached_property
     def _body_of(self) -> list[int]:

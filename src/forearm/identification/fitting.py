@@ -60,6 +60,11 @@ class Fitting:
     _kept_at: dict[int, Floats] = field(default_factory=dict)
 
     @property
+    def shifts(self) -> list[float]:
+        """Of the logs, so far."""
+        return [source.shift for source in self.sources]
+
+    @property
     def folds(self) -> int:
         """Parts of each log that are left out in turn: the whole log, if the others tell all that it does."""
         alone = (
@@ -67,9 +72,10 @@ class Fitting:
         )
         return FOLDS if alone else 1
 
-    def rows(self, log: int, x: Floats) -> Iterable[Rows]:
-        """The rows of a log at x, kept where they are few and the same at every x."""
-        if log in self._kept and (not self.asked.shifts[log] or np.array_equal(self._kept_at[log], x)):
+    def rows(self, log: int, x: Floats, needs_slopes: bool = True) -> Iterable[Rows]:
+        """The rows of a log at x, kept where they are few and, but for slopes, the same at every x."""
+        is_same = not self.asked.shifts[log] or not needs_slopes
+        if log in self._kept and (is_same or np.array_equal(self._kept_at[log], x)):
             return self._kept[log]
         self.passes += 1
         if self.progress is not None:
@@ -189,7 +195,7 @@ def _passes(
     changes = not model.is_linear
     for k in range(PASSES):
         data = fitting.condensed(x, coefficients)
-        unknowns = unknowns_of(model, fitting.asked, x, is_full)
+        unknowns = unknowns_of(model, fitting.asked, x, is_full, fitting.shifts)
         _check_rows(fitting, data, len(unknowns.names))
         solution = solve(unknowns, data, weighted=weighted)
         found = (
@@ -255,7 +261,7 @@ def _coefficients(fitting: Fitting, solution: FitSolution) -> Floats:
     sums = Autocovariances(fitting.model.arm.n)
     x = solution.x[: len(fitting.model.names)]
     for log in range(len(fitting.sources)):
-        for k, rows in enumerate(fitting.rows(log, x)):
+        for k, rows in enumerate(fitting.rows(log, x, needs_slopes=False)):
             left = residuals(fitting.model, rows, solution, log)
             sums.add(left, rows.usable, rows.starts or k == 0)
     return sums.autoregression()
@@ -295,7 +301,7 @@ def _robust(fitting: Fitting, solution: FitSolution, coefficients: Floats, is_fu
         weights = Weights(model, replace(solution, sigma=sigma), np.zeros((4, model.arm.n)))
         x = solution.x[: len(model.names)]
         data = fitting.condensed(x, coefficients, weights)
-        unknowns = unknowns_of(model, fitting.asked, x, is_full)
+        unknowns = unknowns_of(model, fitting.asked, x, is_full, fitting.shifts)
         before = solution
         solution = solve(unknowns, data, weights.sigma(), weighted=True)
         solution = replace(solution, sigma=sigma)
@@ -309,7 +315,7 @@ def _spread(fitting: Fitting, solution: FitSolution, coefficients: Floats) -> Fl
     model, x = fitting.model, solution.x[: len(fitting.model.names)]
     left: list[Floats] = []
     for log in range(len(fitting.sources)):
-        for rows in whitened(fitting.rows(log, x), coefficients):
+        for rows in whitened(fitting.rows(log, x, needs_slopes=False), coefficients):
             made = residuals(model, rows, solution, log)
             every = 1 + len(made) // 2000
             left.append(np.where(rows.usable, np.abs(made), np.nan)[::every])
@@ -327,7 +333,7 @@ def with_first_speeds(fitting: Fitting, x: Floats) -> Floats:
             if place is not None:
                 across = model.ratios[i] if law.side == "motor" else 1.0
                 begun[place] = max(share * fitting.fastest[i], 1e-6) * across
-        unknowns = unknowns_of(model, asked, begun, is_full=True, held=(STRIBECK_SPEED,))
+        unknowns = unknowns_of(model, asked, begun, True, fitting.shifts, (STRIBECK_SPEED,))
         solution = solve(unknowns, fitting.condensed(begun), weighted=True)
         tried.append((solution.squares.sum(axis=0), solution.x[: len(x)]))
     made = tried[int(np.argmin([squares.sum() for squares, _ in tried]))][1]
@@ -367,7 +373,7 @@ def left_out(
             made = unknowns.fixed + unknowns.E @ possible(found)
             x[:size] = made[:size]
             x[len(x) - gains :] = made[len(x) - gains :]
-        squares[log] += [_square(unknowns, log, i, R, x) for i, R in enumerate(part.R)]
+        squares[log] += squared(unknowns, log, part, x)
         counts[log] += part.counts
     return np.asarray(np.sqrt(squares / np.maximum(counts, 1.0)))
 
@@ -377,6 +383,11 @@ def _without(data: list[list[Triangles]], log: int, fold: int) -> list[list[Tria
         [part for j, part in enumerate(parts) if (other, j) != (log, fold)]
         for other, parts in enumerate(data)
     ]
+
+
+def squared(unknowns: FitUnknowns, log: int, part: Triangles, x: Floats) -> Floats:
+    """What unknowns leave of a part of a log: sums of squares (n,)."""
+    return np.array([_square(unknowns, log, i, R, x) for i, R in enumerate(part.R)])
 
 
 def _square(unknowns: FitUnknowns, log: int, joint: int, R: Floats, x: Floats) -> float:

@@ -17,6 +17,7 @@ DEPENDENT = 1e-7  # of a column's length: what is left of it beside those before
 ROUNDS = 4  # of weights and fits
 MOST_ROUNDS = 40  # where gains multiply the other unknowns
 SETTLED = 1e-10
+USUAL_SHIFT = 0.01  # s: a standard deviation of delays between sensors
 FEWEST = 8.0  # rows beyond those that unknowns take up, for a joint's noise
 QUIETEST = 1e-6  # of the noisiest joint: no joint is weighed more, as one without noise would be
 
@@ -37,6 +38,7 @@ class FitUnknowns:
         guess: of z, where the data say nothing.
         gains: measured over true efforts (n,), where rows are linearised if they are asked for.
         asks_gains: whether they are: they come last in x.
+        shifted: the shifts of the logs so far, s: x has what is to be taken off them.
     """
 
     model: EffortModel
@@ -49,6 +51,7 @@ class FitUnknowns:
     guess: Floats
     gains: Floats
     asks_gains: bool
+    shifted: tuple[float, ...]
 
     @property
     def count(self) -> int:
@@ -90,6 +93,15 @@ class FitUnknowns:
         if shift is not None:
             G[:, shift] = R[:, self.model.width]
         return G, y
+
+    def believed_shifts(self) -> Floats:
+        """Rows over z, and what they are to be: shifts are of the size of delays, where data do not tell."""
+        rows = []
+        for log, shift in enumerate(self.shifted):
+            place = self.shift_place(log)
+            if place is not None:
+                rows.append(np.append(self.E[place], shift) / USUAL_SHIFT)
+        return np.array(rows).reshape(len(rows), len(self.names) + 1)
 
     def of_log(self, log: int, x: Floats) -> Floats:
         """The unknowns of the model with a log's load among them."""
@@ -188,7 +200,9 @@ def _solved(
             for i, R in enumerate(triangles.R):
                 G, y = unknowns.rows(log, i, R, x)
                 pieces.append((log, i, G @ unknowns.E, y - G @ unknowns.fixed))
-    whole = np.concatenate([np.column_stack([G, y]) / sigma[i] for _, i, G, y in pieces])
+    weighed = [np.column_stack([G, y]) / sigma[i] for _, i, G, y in pieces]
+    weighed.append(unknowns.believed_shifts())
+    whole = np.concatenate(weighed)
     R = np.asarray(np.linalg.qr(whole, mode="r"))
     A, rhs = R[:, :-1], R[:, -1]
     kept, combinations = independent(A)
@@ -207,14 +221,30 @@ def _solved(
     told = freedom >= FEWEST  # fewer say nothing of their noise
     largest = float(found[told].max(initial=0.0)) or float(found.max(initial=0.0)) or 1.0
     found = np.where(told, np.maximum(found, QUIETEST * largest), np.maximum(found, largest))
-    if not weighted:
-        found = np.full(n, np.sqrt(squares.sum() / freedom.sum()))
     covariance = np.zeros((len(z), len(z)))
-    # rows were divided by their noise, unless all are taken alike
-    covariance[np.ix_(kept, kept)] = inverse @ inverse.T * (1.0 if weighted else found[0] ** 2)
+    if weighted:  # rows were divided by their noise
+        covariance[np.ix_(kept, kept)] = inverse @ inverse.T
+    else:
+        covariance[np.ix_(kept, kept)] = _of_noise(pieces, kept, inverse, sigma, found)
+        found = np.full(n, np.sqrt(squares.sum() / freedom.sum()))
     for k in others:
         covariance[k, k] = np.inf
     return FitSolution(unknowns, z, covariance, tuple(kept), combinations, found, squares, counts, A, rhs)
+
+
+def _of_noise(
+    pieces: Sequence[tuple[int, int, Floats, Floats]],
+    kept: list[int],
+    inverse: Floats,
+    weights: Floats,
+    noise: Floats,
+) -> Floats:
+    """The covariance of a fit that took all rows alike, where joints differ in their noise (n,)."""
+    made = np.zeros((len(kept), len(kept)))
+    for _, i, G, _ in pieces:
+        by_rows = inverse @ (inverse.T @ G[:, kept].T) * (float(noise[i]) / float(weights[i]) ** 2)
+        made += by_rows @ by_rows.T
+    return made
 
 
 def _inverse(A: Floats) -> Floats:

@@ -9,7 +9,7 @@ window at each end has none. At even times all windows have the same weights.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -17,18 +17,19 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from forearm.identification.convolution import filtered
+
 Floats = NDArray[np.float64]
-Fitting = Callable[[Floats, Floats, int, int], tuple[Floats, Floats, Floats]]
 DEGREE = 4
 FINER = 6  # degree whose curvature tells how far that of DEGREE is bent away
 # samples on each side
 HALVES = (4, 6, 8, 11, 15, 20, 27, 36, 48, 64, 86, 115, 154, 205, 273, 364, 485, 647, 862)
 # times the least error so far: longer windows are not tried, over whole cycles both polynomials are flat
 RISEN = 4.0
-CHUNK = 1_200_000  # samples of windows at a time: their powers take 50 MB
-SUMS = 40  # of powers that windows of one joint have, about, three times over
+CHUNK = 30_000  # windows at a time: their sums of powers take some 50 MB
 LOOKED_AT = 400  # windows that the choice of their length looks at, spread over the log
 ORDERS = (4, 6, 8)  # of the differences that tell noise from motion
+ORDERS_OF_FIT = (0, 1, 2)  # value, slope and curvature
 EVEN = 1e-6  # times the period: steps that differ by less are even
 
 
@@ -45,22 +46,43 @@ class Smoothed:
 
 def smoothed(t: Floats, q: Floats, half: int, degree: int = DEGREE) -> Smoothed:
     """Fits over 2 half + 1 samples, at times that need not be even."""
-    is_even = bool(even_steps(t, float(t[-1] - t[0]) / (len(t) - 1)).all())
-    count = 1 + CHUNK // (2 * half + 1) if is_even else half * (1 + CHUNK // (SUMS * half))
-    fitted: Fitting = _derivatives if is_even else _by_sums
+    step = float(t[-1] - t[0]) / (len(t) - 1)
+    if even_steps(t, step).all():
+        return Smoothed(half, len(t) - half, *even_derivatives(q, half, step, degree=degree))
+    count = half * (1 + CHUNK // half)
     parts = [
-        fitted(t[k : k + count + 2 * half], q[k : k + count + 2 * half], half, degree)
+        _by_sums(t[k : k + count + 2 * half], q[k : k + count + 2 * half], half, degree)
         for k in range(0, len(t) - 2 * half, count)
     ]
-    q0, q1, q2 = (np.concatenate([part[k] for part in parts]) for k in range(3))
-    return Smoothed(half, len(t) - half, q0, q1, q2)
+    made = [np.concatenate([part[k] for part in parts]) for k in range(3)]
+    return Smoothed(half, len(t) - half, *_exact_at_rest(q, half, made, ORDERS_OF_FIT))
+
+
+def even_derivatives(
+    q: Floats, half: int, step: float, orders: Sequence[int] = ORDERS_OF_FIT, degree: int = DEGREE
+) -> list[Floats]:
+    """Value (order 0), slope (1) or curvature (2) of the fits at even times, (T - 2 half, n) each."""
+    return _exact_at_rest(q, half, filtered(q, taps(half, step, degree)[list(orders)]), orders)
+
+
+def _exact_at_rest(q: Floats, half: int, made: list[Floats], orders: Sequence[int]) -> list[Floats]:
+    """Where a joint does not move in a whole window its derivatives are 0, without rounding: the sign of a
+    velocity decides about friction.
+    """
+    moved = np.zeros((len(q), q.shape[1]), dtype=np.int64)
+    np.cumsum(np.diff(q, axis=0) != 0.0, axis=0, out=moved[1:])
+    rests = moved[2 * half :] == moved[: len(q) - 2 * half]
+    if rests.any():
+        for order, values in zip(orders, made, strict=True):
+            values[rests] = q[half : len(q) - half][rests] if order == 0 else 0.0
+    return made
 
 
 def best_half(t: Floats, q: Floats) -> tuple[int, bool]:
     """The half window with the least mean square error of qdd, and whether a longer one than could
     be tried may be better.
     """
-    return best_half_of([(t, q)], noise_of(q))
+    return best_half_of([(t, q)], noise_at(t, q))
 
 
 def best_half_of(stretches: Sequence[tuple[Floats, Floats]], noise: Floats) -> tuple[int, bool]:
@@ -122,6 +144,18 @@ def even_steps(t: Floats, period: float) -> NDArray[np.bool_]:
     """Which of the steps between times (T,) are one period, but for rounding, (T - 1,)."""
     rounding = 4.0 * np.finfo(np.float64).eps * float(np.abs(t[[0, -1]]).max())
     return np.asarray(np.abs(np.diff(t) - period) <= EVEN * period + rounding)
+
+
+def noise_at(t: Floats, q: Floats) -> Floats:
+    """The noise of `noise_of`; at uneven times, which differences would take for noise, from what the
+    shortest windows leave.
+    """
+    half = HALVES[0]
+    if len(t) <= 2 * half or even_steps(t, float(t[-1] - t[0]) / (len(t) - 1)).all():
+        return noise_of(q)
+    left = np.abs(q[half:-half] - smoothed(t, q, half).q)
+    share = 1.0 - taps(half, 1.0)[0, half]  # of the variance that is left at the middle of a window
+    return np.asarray(np.median(left, axis=0) / (0.6745 * math.sqrt(share)))
 
 
 def noise_of(q: Floats) -> Floats:
@@ -187,12 +221,8 @@ def _over_windows(columns: Floats, half: int) -> Floats:
     return np.asarray(ends - begins)
 
 
-def _derivatives(
-    t: Floats, q: Floats, half: int, degree: int, every: int = 1
-) -> tuple[Floats, Floats, Floats]:
-    """Value, slope and curvature of the polynomials at the middle of their windows, or of every
-    so many, (T', n) each.
-    """
+def _derivatives(t: Floats, q: Floats, half: int, degree: int, every: int) -> tuple[Floats, Floats, Floats]:
+    """Value, slope and curvature of the polynomials at the middle of every so many windows, (T', n) each."""
     width = 2 * half + 1
     # q less its middle value: nothing is lost to the size of q itself
     centre = q[half : len(q) - half : every]

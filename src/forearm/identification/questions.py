@@ -63,7 +63,12 @@ def _load(given: Any, where: str) -> Any:
 
 
 def unknowns_of(
-    model: EffortModel, asked: FitRequest, x: Floats, is_full: bool, held: Sequence[str] = ()
+    model: EffortModel,
+    asked: FitRequest,
+    x: Floats,
+    is_full: bool,
+    shifted: Sequence[float],
+    held: Sequence[str] = (),
 ) -> FitUnknowns:
     """What a stage solves for.
 
@@ -72,6 +77,7 @@ def unknowns_of(
         asked: what is asked for.
         x: values of unknowns that are not free, and guesses of those that are.
         is_full: whether what efforts are not linear in is free, too; without it Stribeck's curve is flat.
+        shifted: the shifts of the logs so far, s.
         held: figures that are not free all the same.
     """
     p = len(model.base)
@@ -128,6 +134,7 @@ def unknowns_of(
         np.array(guess),
         np.ones(len(model.laws)),
         asked.gains,
+        tuple(shifted),
     )
 
 

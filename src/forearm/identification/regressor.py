@@ -13,18 +13,19 @@ from forearm.codegen.functions import FUNCTIONS, Traced, trace
 from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
 from forearm.kernels.traced_function import TracedFunction, compile_function
-from forearm.spatial import Floats
 from forearm.symbols import refined
 
 
-def base_regressor(arm: Arm, q: Floats, qd: Floats, qdd: Floats) -> Floats:
-    """Y (B, n, b) with Y @ base_parameters(arm).values the torques of the rigid arm, states (B, n)."""
-    return np.asarray(_regressor(arm.rigid())(q, qd, qdd))
+def base_regressor(arm: Arm) -> TracedFunction:
+    """From q, qd, qdd (B, n) to Y (B, n, b): Y @ base_parameters(arm).values are torques of the rigid arm."""
+    return _regressor(arm.rigid())
 
 
-def joint_reactions(arm: Arm, q: Floats, qd: Floats, qdd: Floats) -> Floats:
-    """Force and moment (B, N, 6) in each joint, at its origin, in axes with z along it."""
-    return np.asarray(_reactions(arm.rigid())(q, qd, qdd))
+def joint_reactions(arm: Arm) -> TracedFunction:
+    """From q, qd, qdd (B, n) to force and moment (B, N, 6) in each joint, at its origin, in axes with z along
+    it.
+    """
+    return _reactions(arm.rigid())
 
 
 @lru_cache(maxsize=8)

@@ -105,8 +105,8 @@ class RowSource:
             yield Rows(t, columns, y, effort, speed, whole, s.starts, given)
 
     def _slopes(self, s: Samples, efforts: Floats) -> Floats:
-        """What a shift of the measured efforts changes of torques (T, n), by the efforts of the model: measured
-        ones are too noisy, and smoothed they would spread jumps to samples that have none.
+        """What a shift of the measured efforts changes of torques (T, n), by the efforts of the model:
+        measured ones are too noisy, and smoothed they would spread jumps to samples that have none.
         """
         if len(s.t) < 2 or not self.log.signals.window:
             return np.zeros_like(efforts)

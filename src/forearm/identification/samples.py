@@ -19,9 +19,10 @@ class Samples:
     """Consecutive samples of one piece of a log: nothing is missing between them.
 
     Attributes:
-        t: times (T,), s.
-        q, qd, qdd: the motion (T, n), filtered without delay, rad (m), per s and s^2.
-        effort: torques, currents or voltages (T, n), as measured, shifted in time onto the motion.
+        t: times of the efforts (T,), s.
+        q, qd, qdd: the motion (T, n) that they belong to, a shift before; filtered without delay, rad (m), per
+            s and s^2.
+        effort: torques, currents or voltages (T, n), as measured.
         slope: d effort / dt (T, n), smoothed: what a further shift would change.
         usable: (T, n), False where the effort of a joint says nothing: clipped, or not a number.
         current: currents (T, n), A, where a log has them beside voltages; else None.

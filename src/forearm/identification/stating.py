@@ -11,7 +11,7 @@ from forearm.arm.arm import Arm
 from forearm.identification.consistent_stage import ConsistentFit, arm_of, bound_sign, lower_bound
 from forearm.identification.deviations import deviations_of
 from forearm.identification.effort_model import EffortModel, effort_model
-from forearm.identification.fitting import FittedStage, Fitting, left_out, residuals
+from forearm.identification.fitting import FittedStage, Fitting, left_out, residuals, squared
 from forearm.identification.hidden import unidentifiable
 from forearm.identification.least_squares import FitSolution
 from forearm.identification.motor_fit import MotorFit
@@ -21,6 +21,7 @@ from forearm.spatial import Floats
 from forearm.tables import number
 
 MOST_SHOWN = 20_000  # rows that are kept to be looked at
+MUCH_WORSE = 1.3  # times what is left without the condition that bodies can exist
 CLEARLY = 3.0  # deviations
 NAMES = ("linear", "friction")
 
@@ -71,7 +72,13 @@ def stated(
         logs=logs,
         stages=tuple(stages),
         tests=tests,
-        findings=(*doubts, *_findings(fits), *_impossible(model, parameters, std), *notes),
+        findings=(
+            *doubts,
+            *_findings(fits),
+            *_beyond_bodies(model, fits[-1], course.rms),
+            *_impossible(model, parameters, std),
+            *notes,
+        ),
     )
 
 
@@ -97,6 +104,23 @@ def _findings(fits: Sequence[FittedStage]) -> list[str]:
     ]
 
 
+def _beyond_bodies(model: EffortModel, last: FittedStage, rms: Floats) -> list[str]:
+    """Joints whose efforts no possible bodies explain as well as the data alone do."""
+    squares = np.zeros(model.arm.n)
+    for log, parts in enumerate(last.raw):
+        for part in parts:
+            squares += squared(last.solution.unknowns, log, part, last.solution.x)
+    counts = np.sum([part.counts for parts in last.raw for part in parts], axis=0)
+    alone = np.sqrt(squares / np.maximum(counts, 1.0))
+    worse = [i for i in range(model.arm.n) if rms[i] > MUCH_WORSE * alone[i] > 0.0]
+    return [
+        f"{model.arm.joints[i].name}: bodies that can exist leave {rms[i]:.3g}, the fit without that condition "
+        f"{alone[i]:.3g}. The data ask for bodies that cannot be: look for friction of another kind, wrong "
+        "geometry or gravity, a wrong gear ratio, or data that are too poor."
+        for i in worse
+    ]
+
+
 def _impossible(model: EffortModel, parameters: ParameterSet, std: ParameterSet) -> list[str]:
     """Figures of drives that came out clearly beyond what they can be."""
     made = []
@@ -105,9 +129,9 @@ def _impossible(model: EffortModel, parameters: ParameterSet, std: ParameterSet)
         away = parameters[name] * bound_sign(model, name) - least
         if away < -CLEARLY * std[name]:
             made.append(
-                f"{name} came out at {parameters[name]:.4g} +- {std[name]:.2g}, which no drive has: something else "
-                "acts on that joint (a wrong sign, an offset, a spring, elasticity), or it moved too little. The "
-                "arm has the nearest value that is possible."
+                f"{name} came out at {parameters[name]:.4g} +- {std[name]:.2g}, which no drive has: something "
+                "else acts on that joint (a wrong sign, an offset, a spring, elasticity), or it moved too "
+                "little. The arm has the nearest value that is possible."
             )
     return made
 

@@ -127,16 +127,17 @@ def read_motion_log(
     else:
         path = Path(source)
         if path.suffix.lower() in ARRAYS:
-            log = _from_arrays(arrays_of_file(path), names, path.name, used)
+            found = {x: array for x, array in arrays_of_file(path).items() if x in ("t", *BLOCKS)}
+            log = _from_arrays(found, names, path.name, used)
         else:
             log = _from_table(os.fspath(source), names, columns, used)
     return _timed(log, period)
 
 
 def arrays_of_file(path: Path) -> dict[str, Any]:
-    """The quantities of a motion in an .npz or a .json file, by name."""
+    """What an .npz or a .json file holds, by name."""
     if check_ending(path, (*ALL_ENDINGS, *TEXT), "a table of a motion") == ".npz":
-        return _without_others(*read_archive(path))
+        return read_archive(path)[1]
     return _document(path)
 
 
@@ -147,11 +148,7 @@ def _document(path: Path) -> dict[str, Any]:
         raise InputError(f"{path.name}: not valid JSON: {str(error)[:200]}.") from error
     if not isinstance(found, dict):
         raise InputError(f"{path.name}: expected a table with t, q and others as keys, got {shorten(found)}.")
-    return {x: found[x] for x in ("t", *BLOCKS) if found.get(x) is not None}
-
-
-def _without_others(_header: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, Any]:
-    return {x: array for x, array in arrays.items() if x in ("t", *BLOCKS)}
+    return {x: value for x, value in found.items() if value is not None}
 
 
 def _from_arrays(

@@ -4,7 +4,7 @@ show; what is left tells the noise of positions and turns.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,10 @@ from forearm.kernels.traced_function import TracedFunction
 from forearm.spatial import Floats
 
 ROUNDS = 60
-TRIES = 12  # of one step, each with ten times the damping
-FIRST_DAMPING = 1e-4  # of the largest singular value squared
+TRIES = 16  # of one step, each with ten times the damping
+FIRST_DAMPING = 1e-8  # of the largest singular value squared
 STILL = 1e-12  # of rad, of the reach: shorter steps end the descent
-FLAT = 1e-13  # of what is left: a smaller gain ends it too
+FLAT = 1e-12  # of what is left: a smaller gain ends it too
 RANK = 1e-9  # of the largest singular value: smaller ones are directions that nothing shows
 LOOSE = 0.02  # rad, of the reach: a direction known worse than this stays where the file has it
 NOISE_ROUNDS = 20
@@ -57,9 +57,7 @@ class CalibrationTask:
 
     def rows(self, kept: NDArray[np.bool_]) -> CalibrationTask:
         """The same for some of the rows."""
-        return CalibrationTask(
-            self.function, self.q[kept], self.measured[kept], self.start, self.scale, self.prior, self.file
-        )
+        return replace(self, q=self.q[kept], measured=self.measured[kept])
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,11 +95,13 @@ def fit_geometry(task: CalibrationTask, values: Floats, noise: Floats | None, re
     """The fit from these values on; `noise` (k,) where it is known."""
     rows = np.array([reach] * 3 + [1.0] * (task.size - 3))
     sigma = 1e-3 * rows if noise is None else noise
-    if noise is None:  # everything that can be fitted, for a first idea of the noise
-        values, _ = descended(task, values, np.diag(task.scale), sigma)
+    # first held near the start by a spring, so that what hardly shows does not run away
+    held = replace(task, prior=np.minimum(task.prior, LOOSE * task.scale), file=task.start)
+    everything = np.eye(len(values))
+    values, _ = descended(held, values, np.diag(task.scale), sigma)
+    if noise is None:
         left, slopes = task.left(values)
-        shown, _, _ = _directions(task, slopes, sigma, loose=np.inf)
-        sigma = _noise(left, _leverage(task, slopes, shown, sigma), rows)
+        sigma = _noise(left, _leverage(held, slopes, everything, sigma), rows)
     for _ in range(NOISE_ROUNDS):
         shown, _, _ = _directions(task, task.left(values)[1], sigma)
         basis = task.scale[:, None] * shown
@@ -132,7 +132,9 @@ def descended(task: CalibrationTask, values: Floats, basis: Floats, sigma: Float
         small = np.asarray(np.linalg.qr(np.column_stack([A, b]), mode="r"))  # the same equations, few of them
         U, s, Vt = np.linalg.svd(small[:, :-1], full_matrices=False)
         s = np.where(s > RANK * max(float(s.max(initial=0.0)), 1e-300), s, 0.0)
-        wanted = U.T @ small[:, -1]
+        wanted = np.where(s > 0.0, U.T @ small[:, -1], 0.0)
+        if wanted @ wanted <= FLAT * cost:  # what a whole step would gain
+            return values, True
         for _ in range(TRIES):
             with np.errstate(divide="ignore", invalid="ignore"):
                 shares = np.where(s > 0.0, s / (s * s + damping * s.max(initial=0.0) ** 2), 0.0)
@@ -188,17 +190,15 @@ def _equations(task: CalibrationTask, slopes: Floats, basis: Floats, sigma: Floa
     return np.concatenate([data, basis[held] / task.prior[held, None]]) if held.any() else data
 
 
-def _directions(
-    task: CalibrationTask, slopes: Floats, sigma: Floats, loose: float = LOOSE
-) -> tuple[Floats, Floats, Floats]:
+def _directions(task: CalibrationTask, slopes: Floats, sigma: Floats) -> tuple[Floats, Floats, Floats]:
     """Directions to fit (m, r), the singular values (m,) of the data alone, and what these do not show."""
     A = _equations(task, slopes, np.diag(task.scale), sigma)
     # whoever says how far the file is off wants that weighed against the data, however little these say
-    shown, _ = _split(A, np.inf if np.isfinite(task.prior).any() else loose)
+    shown, _ = _split(A, np.inf if np.isfinite(task.prior).any() else LOOSE)
     data = A[: slopes.shape[0] * slopes.shape[1]]
     values = np.linalg.svd(np.linalg.qr(data, mode="r"), compute_uv=False)
     singular = np.concatenate([values, np.zeros(A.shape[1] - len(values))])
-    return shown, singular, _split(data, loose)[1]
+    return shown, singular, _split(data, LOOSE)[1]
 
 
 def _split(A: Floats, loose: float) -> tuple[Floats, Floats]:

@@ -15,7 +15,7 @@ from forearm.kinematics.poses import forward
 from forearm.spatial import Floats
 from forearm.values import as_floats
 
-MOST_ROWS = 100_000
+MOST_ROWS = 20_000
 TURN = 2.0 * math.pi
 MANY_TURNS = 4.0  # of a joint without limits
 ORTHONORMAL = 0.02  # R^T R of a measured rotation may be this far from 1: it is then made one
@@ -69,6 +69,8 @@ def measurements_of(
         raise InputError(
             f"calibrate, {what}: expected shape {expected} beside q {joints.shape}, got {seen.shape}."
         )
+    if not len(joints):
+        raise InputError(f"calibrate, {what}: no row; measure the hand at some postures.")
     found = Measurements(
         joints,
         seen if what == "poses" else None,

@@ -62,7 +62,7 @@ def _sparse(hidden: Floats) -> Floats:
             break
         # only names that are in the space at all
         here = np.flatnonzero(np.diag(P) > SHOWN)
-        sets = np.array(list(combinations(here.tolist(), size))).reshape(-1, size)
+        sets = np.array(list(combinations(here.tolist(), size)), dtype=np.intp).reshape(-1, size)
         values, vectors = np.linalg.eigh(P[sets[:, :, None], sets[:, None, :]])
         for k in np.flatnonzero(values[:, -1] > 1.0 - WITHIN):
             v = np.zeros(m)

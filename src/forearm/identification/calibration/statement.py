@@ -121,11 +121,6 @@ def _unobservable(setting: CalibrationSetting, fit: GeometryFit, size: int) -> t
     slopes, _ = shown_at_all(setting, fit.values)
     rows = np.array([setting.reach] * 3 + [1.0] * (size - 3))
     many = (slopes * (rows / fit.sigma)[:, None]).reshape(-1, slopes.shape[2])
-    strength = np.linalg.norm(many @ fit.hidden, axis=0) * math.sqrt(fit.left.size / len(many))
-    ever = strength * LOOSE >= 1.0
-    if not ever.any() or ever.all():
-        said = hidden_in_words(setting.unknowns.names, fit.hidden, setting.scale)
-        return tuple(f"{text}; other postures would show it" for text in said) if ever.all() else said
     # directions that postures can show, and those that none can, apart
     _, s, Vt = np.linalg.svd(many @ fit.hidden, full_matrices=True)
     can = np.zeros(fit.hidden.shape[1], dtype=bool)

@@ -4,11 +4,11 @@ of the hand a box.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, shorten
@@ -192,71 +192,66 @@ def excitation_limits(
         drives = replace(drives, effort=_given(arm, torque, "torque"))
     if voltage is not None:
         volts = _given(arm, voltage, "voltage")
-        unknown = [j for i, j in enumerate(drives.names) if drives.R[i] == 0.0 and np.isfinite(volts[i])]
-        if unknown:
+        no_motor = [j for i, j in enumerate(drives.names) if drives.R[i] == 0.0 and np.isfinite(volts[i])]
+        if no_motor:
             raise InputError(
-                f"excite, voltage: the motor of {unknown[0]} is not known; write its torque_constant and "
+                f"excite, voltage: the motor of {no_motor[0]} is not known; write its torque_constant and "
                 "resistance into the arm file, or give torque instead."
             )
         drives = replace(drives, voltage=volts)
     fast = fastest_of(arm) if velocity is None else _given(arm, velocity, "velocity")
-    fast = _filled(arm, fast, SPEED, slides, notes, "no largest speed", "velocity", ("rad/s", "m/s"))
+    fast = _filled(arm, fast, SPEED, slides, notes, "largest speed, velocity, rad/s, m/s")
     hard = np.full(arm.n, np.inf) if acceleration is None else _given(arm, acceleration, "acceleration")
     if acceleration is None:
         bounded = np.isfinite(drives.torque) | np.isfinite(drives.volts)
-        assumed = _filled(
-            arm,
-            np.where(bounded, 0.0, np.inf),
-            ACCELERATION,
-            slides,
-            notes,
-            "no largest torque",
-            "acceleration",
-            ("rad/s^2", "m/s^2"),
-        )
+        unknown = np.where(bounded, 0.0, np.inf)
+        what = "largest torque, acceleration, rad/s^2, m/s^2"
+        assumed = _filled(arm, unknown, ACCELERATION, slides, notes, what)
         hard = np.where(bounded, np.inf, assumed)
     return ExcitationLimits(arm, lower + free, upper - free, fast, hard, drives, _box(box), tuple(notes))
 
 
-def _ranges(arm: Arm, slides: Floats, notes: list[str]) -> tuple[Floats, Floats]:
+def _ranges(arm: Arm, slides: NDArray[np.bool_], notes: list[str]) -> tuple[Floats, Floats]:
     """The joints' ranges; of those that have none, or one end, as far as is sober."""
     lower, upper = limits_of(arm)
     wide = np.where(slides, RANGE[1], RANGE[0])
-    for i, joint in enumerate(arm.joints):
-        if np.isfinite(lower[i]) and np.isfinite(upper[i]):
-            continue
-        low, high = lower[i], upper[i]
-        if np.isfinite(low):
-            high = low + 2.0 * wide[i]
-        elif np.isfinite(high):
-            low = high - 2.0 * wide[i]
-        else:
-            low, high = -wide[i], wide[i]
-        lower[i], upper[i] = low, high
-        unit = "m" if slides[i] else "rad"
-        notes.append(f"{joint.name} has no range: it stays between {low:.4g} and {high:.4g} {unit}.")
-    return lower, upper
+    is_open = ~np.isfinite(upper - lower)
+    low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2.0 * wide, -wide))
+    high = np.where(np.isfinite(upper), upper, low + 2.0 * wide)
+    units = np.where(slides, "m", "rad")
+    texts = [f"between {a:.4g} and {b:.4g} {unit}" for a, b, unit in zip(low, high, units, strict=True)]
+    for names, text in _alike(arm, is_open, texts):
+        notes.append(f"no range of {names}: positions stay {text}.")
+    return low, high
 
 
 def _filled(
     arm: Arm,
     values: Floats,
     usual: tuple[float, float],
-    slides: Floats,
+    slides: NDArray[np.bool_],
     notes: list[str],
-    lacks: str,
-    argument: str,
-    units: tuple[str, str],
+    what: str,
 ) -> Floats:
-    """Limits with sober ones where there is none, and a note on each."""
+    """Limits with sober ones where there is none, and a note on them; `what` is what lacks and what stands in
+    for it, such as "largest speed, velocity, rad/s, m/s".
+    """
     made = np.where(np.isfinite(values), values, np.where(slides, usual[1], usual[0]))
-    for joint, was, now, slid in zip(arm.joints, values, made, slides, strict=True):
-        if not np.isfinite(was):
-            notes.append(
-                f"{joint.name} has {lacks}: {argument} {now:g} {units[int(slid)]} is assumed; give "
-                f"{argument}= for another."
-            )
+    lacks, argument, *units = what.split(", ")
+    texts = [f"{argument} {now:g} {units[int(slid)]}" for now, slid in zip(made, slides, strict=True)]
+    for names, text in _alike(arm, ~np.isfinite(values), texts):
+        notes.append(f"no {lacks} of {names}: {text} is assumed; give {argument}= for another.")
     return made
+
+
+def _alike(arm: Arm, where: NDArray[np.bool_], texts: list[str]) -> Iterator[tuple[str, str]]:
+    """Joints, by their names, that have one text, and the text."""
+    found: dict[str, list[str]] = {}
+    for joint, is_one, text in zip(arm.joints, where, texts, strict=True):
+        if is_one:
+            found.setdefault(text, []).append(joint.name)
+    for text, names in found.items():
+        yield ", ".join(names), text
 
 
 def _given(arm: Arm, value: ArrayLike, name: str) -> Floats:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from forearm.identification.convolution import filtered
 from forearm.identification.log_derivatives import FINER, even_steps, smoothed, taps
-from forearm.identification.signals.convolution import filtered
 from forearm.spatial import Floats
 
 SURE = 3.0  # standard deviations of an estimate

@@ -48,9 +48,9 @@ def effort_state(arm: Arm, table: LogTable, scan: Scan, is_timed: bool) -> Effor
             f"{table.name}: no column of the efforts ever changes ({listed(names)}); there is nothing to fit."
         )
     findings = [
-        f"{names[i]!r} is {high[i]:.4g} in every row: a sensor that is off? The joint's effort is not used."
+        f"{names[i]!r} never changes, it is {high[i]:.4g} in every row: a sensor that is off? It is not used."
         if np.isfinite(high[i])
-        else f"{names[i]!r} has no number in it. The joint's effort is not used."
+        else f"{names[i]!r} has no number in it: it is missing. It is not used."
         for i in np.flatnonzero(is_dead)
     ]
     highest, above = _clipped(scan.highest)
@@ -84,16 +84,17 @@ def _clipping_sentences(
 ) -> list[str]:
     said = []
     for i, joint in enumerate(arm.joints):
+        name, unit = table.names[table.effort][i], _unit(table, i)
         ends = [(level[i], share[i]) for level, share in (low, high) if share[i] > 0.0]
-        if ends:
+        share = f"{100.0 * sum(share for _, share in ends):.3g} % of the moving samples, which are not used"
+        if any(level == 0.0 for level, _ in ends):
+            said.append(f"{name!r} never passes 0: {share}. Was its sign lost?")
+        elif ends:
+            limit = joint.max_effort if table.effort == "tau" else None
+            is_known = limit is not None and any(abs(abs(level) - limit) < 1e-3 * limit for level, _ in ends)
             values = " and ".join(f"{level:.6g}" for level, _ in ends)
-            limit = joint.max_effort
-            known = limit is not None and any(abs(abs(level) - limit) < 1e-3 * limit for level, _ in ends)
-            said.append(
-                f"{table.names[table.effort][i]!r} is clipped at {values} {_unit(table, i)}"
-                f"{', the max_effort of the joint' if known else ''}: "
-                f"{100.0 * sum(share for _, share in ends):.3g} % of the moving samples, which are not used."
-            )
+            known = ", the max_effort of the joint" if is_known else ""
+            said.append(f"{name!r} is clipped at {values} {unit}{known}: {share}.")
     return said
 
 

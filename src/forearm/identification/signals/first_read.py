@@ -20,6 +20,7 @@ from forearm.spatial import Floats
 from forearm.trajectories.recorded import ask_about_times
 
 LEAST = 2 * SHORTEST + 1  # samples of the shortest window
+HELD = 0.2  # share of the rows: positions that stand still between moves are held from before
 ASKED = 50_000  # rows whose times are looked at
 TYPICAL = 99.0  # per cent of the speeds are below the one that is looked at
 
@@ -39,7 +40,7 @@ def first_read(arm: Arm, reader: LogReader, units: Mapping[str, float], is_logge
     table = reader.table
     _check_times(table, reader, units)
     tally, scan = Tally.of(table), Scan(table)
-    seen, is_asked = len(reader.head), False
+    seen, is_asked = len(reader.head), reader.is_whole
     for stretch in reader.first(tally):
         scan.add(stretch)
         if not is_asked and tally.rows >= seen:
@@ -60,6 +61,7 @@ def first_read(arm: Arm, reader: LogReader, units: Mapping[str, float], is_logge
     findings = [*reader.findings, *tally.findings(table, reader.period)]
     findings += _motion_findings(arm, reader, scan, tally, units, is_logged)
     findings += _still(table, scan)
+    findings += _repeated(table, scan) if reader.period is not None else []
     efforts = effort_state(arm, table, scan, reader.period is not None)
     return FirstRead(tally.rows, scan, efforts, findings + efforts.findings)
 
@@ -108,7 +110,24 @@ def _still(table: LogTable, scan: Scan) -> list[str]:
     if len(still) == table.n:
         return ["No position ever changes: nothing can be told but weights."]
     return [
-        f"{names[i]!r} is {low[i]:.4g} in every row while others move: a joint that was held, or a sensor "
-        "that is off?"
+        f"{names[i]!r} never changes, it is {low[i]:.4g} in every row while others move: a joint that was "
+        "held, or a sensor that is off?"
         for i in still
+    ]
+
+
+def _repeated(table: LogTable, scan: Scan) -> list[str]:
+    """Positions that stay what they were while the arm moves: a log that is faster than its sensors."""
+    held = total = 0
+    for rows in scan.stretches:
+        moves = (np.diff(rows[:, table.at(table.position)], axis=0) != 0.0).any(axis=1)
+        total += len(moves)
+        held += int((~moves[1:-1] & moves[:-2] & moves[2:]).sum())
+        held += 2 * int((~moves[1:-2] & ~moves[2:-1] & moves[:-3] & moves[3:]).sum())
+    if held <= HELD * total:
+        return []
+    first, last = table.names[table.position][0], table.names[table.position][-1]
+    return [
+        f"{first!r} to {last!r} repeat the row before in {100.0 * held / total:.3g} % of the rows while the "
+        "arm moves. Is the log faster than the sensors? Keep the rows with new positions."
     ]

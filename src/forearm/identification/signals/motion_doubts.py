@@ -58,6 +58,8 @@ def position_doubts(arm: Arm, table: LogTable, motion: MotionRange) -> list[str]
         worst = low if abs(low) > abs(high) else high
         outside, span = max(lower - low, high - upper), upper - lower
         least = math.pi if joint.kind == "revolute" else 0.0
+        if span == 0.0:
+            continue  # limits that nobody gave
         limits = f"the limits of {joint.name}, {lower:.4g} to {upper:.4g}"
         if not motion.is_sure[i] and outside > max(span, least) / 2.0:
             raise InputError(
@@ -76,11 +78,13 @@ def position_doubts(arm: Arm, table: LogTable, motion: MotionRange) -> list[str]
 
 
 def _question(arm: Arm, motion: MotionRange, i: int) -> str:
-    """Which units would bring all joints into their limits, and what to do about that of joint i."""
+    """Which units would bring all joints like it, or joint i alone, into their limits, and what to do."""
     joint = arm.joints[i]
     units = _position_units(joint)
-    fitting = [unit for k, unit in enumerate(units) if _fits_all(arm, motion, joint, k)]
-    asked = "; or ".join(f"{unit.what}? {unit.remedy}" for unit in fitting or units)
+    alike = [(k, j) for k, j in enumerate(arm.joints) if j.kind == joint.kind]
+    of_all = [unit for k, unit in enumerate(units) if _fits(motion, alike, k)]
+    of_this = [unit for k, unit in enumerate(units) if _fits(motion, [(i, joint)], k)]
+    asked = "; or ".join(f"{unit.what}? {unit.remedy}" for unit in of_all or of_this or units)
     sure = " If they are right, say units: rad." if joint.kind == "revolute" else ""
     return f"Are these {asked}.{sure}" if asked else f"Check its unit.{sure}"
 
@@ -105,11 +109,12 @@ def _position_units(joint: Joint) -> list[UnitDoubt]:
     return units
 
 
-def _fits_all(arm: Arm, motion: MotionRange, like: Joint, k: int) -> bool:
-    """Whether unit k of a joint, taken for all joints like it, leaves motions that they can make."""
-    joints = [(i, j) for i, j in enumerate(arm.joints) if j.kind == like.kind and len(_position_units(j)) > k]
+def _fits(motion: MotionRange, joints: Sequence[tuple[int, Joint]], k: int) -> bool:
+    """Whether unit k of each of these joints leaves motions that they can make."""
     widths = []
     for i, joint in joints:
+        if len(_position_units(joint)) <= k:
+            continue
         factor = _position_units(joint)[k].factor
         low, high, (lower, upper) = motion.low[i] / factor, motion.high[i] / factor, joint.limits
         span = upper - lower

@@ -10,7 +10,7 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
-from forearm.identification.log_derivatives import best_half_of, noise_of
+from forearm.identification.log_derivatives import HALVES, best_half_of, noise_at
 from forearm.identification.samples import LogSignals, PreparedLog, Samples
 from forearm.identification.signals.cutoff import SHORTEST, cutoff_of, half_for
 from forearm.identification.signals.derivative_errors import derivative_errors
@@ -25,8 +25,8 @@ from forearm.spatial import Floats
 from forearm.trajectories.recorded import units_of
 from forearm.values import check_kind, check_number
 
-# The window with the least error of qdd is longer than a fit wants it: over a log noise averages out, what the
-# window bends away does not.
+# The window with the least error of qdd is longer than a fit wants it: over a log noise averages out, what
+# the window bends away does not.
 SHARPER = 1.7
 FEWEST_WINDOWS = 10.0  # in the longest piece
 LONGEST_SHIFT = 1000  # periods
@@ -126,19 +126,21 @@ def _filtered(reader: LogReader, read: FirstRead, period: float, cutoff: float |
     motion = [(rows[:, 0], rows[:, table.at(table.position)]) for rows in scan.stretches]
     noise = _noise(motion)
     if cutoff is None:
-        half, is_longest = best_half_of(motion, noise)
+        half, _ = best_half_of(motion, noise)
         half = max(round(min(half / SHARPER, max(scan.pieces) / FEWEST_WINDOWS / 2.0)), SHORTEST)
+        half = _spared(scan, half)
     else:
-        half, is_longest = half_for(cutoff, period, max(scan.pieces), table.name), False
+        half = half_for(cutoff, period, max(scan.pieces), table.name)
     frequency = cutoff_of(half, period)
     chosen = "as given" if cutoff is not None else "chosen from their noise"
     read.findings.append(
         f"Positions are filtered without delay, cut-off {frequency:.4g} Hz, {chosen}: polynomials of degree "
         f"4 over {2 * half + 1} samples, {1e3 * 2 * half * period:.4g} ms."
     )
-    if is_longest:
+    if table.has("qd") and not table.has("qdd"):
         read.findings.append(
-            "That window is the longest that could be tried: a lower cutoff may leave less noise."
+            f"Velocities are logged ({table.names['qd'][0]!r}, ...), accelerations are not: both are taken "
+            "from the positions."
         )
     errors = derivative_errors(motion, half, period, noise)
     return _prepared(reader, read, half, False, frequency, (noise, *errors))
@@ -215,6 +217,15 @@ def _prepared(
     return PreparedSignals(signals, plan, reader)
 
 
+def _spared(scan: Scan, half: int) -> int:
+    """A half window that is no longer than this, and leaves more than a third of the rows."""
+    for shorter in (half, *(h for h in reversed(HALVES) if h < half)):
+        left = sum(count * max(0, size - 2 * shorter) for size, count in scan.pieces.items())
+        if 3 * left >= scan.rows:
+            return shorter
+    return half
+
+
 def _fastest(table: LogTable, scan: Scan, half: int, is_logged: bool, period: float | None) -> Floats:
     """The largest speeds (n,), as logged, or over half a window."""
     if is_logged or period is None:
@@ -229,4 +240,4 @@ def _fastest(table: LogTable, scan: Scan, half: int, is_logged: bool, period: fl
 
 
 def _noise(motion: Sequence[tuple[Floats, Floats]]) -> Floats:
-    return np.asarray(np.sqrt(np.mean([noise_of(q) ** 2 for _, q in motion], axis=0)))
+    return np.asarray(np.sqrt(np.mean([noise_at(t, q) ** 2 for t, q in motion], axis=0)))

@@ -19,7 +19,7 @@ from forearm.logs.csvfile import CsvReader
 from forearm.logs.motion import MotionLog, arrays_of_file
 from forearm.logs.motion_columns import MotionColumns, motion_columns
 from forearm.logs.spelling import time_column, words_for
-from forearm.logs.stream import PARQUET, STANDARD, TEXT, reading
+from forearm.logs.stream import PARQUET, STANDARD, TEXT, Log, reading
 from forearm.spatial import Floats
 from forearm.trajectories.recorded import units_of
 from forearm.values import as_floats
@@ -65,46 +65,53 @@ def open_log(log: Any, asked: LogRequest) -> LogTable:
 def _from_file(path: str, asked: LogRequest) -> LogTable:
     with reading(path) as log:
         found = motion_columns(log.header, asked.joints, READ, log.name, asked.columns)
-        first = log.line if isinstance(log, CsvReader) else 1
-    name = asked.name or log.name
-    chosen = chosen_quantities(tuple(found.names), found.ignored, name, asked.effort, asked.derivatives)
-    places, n = list(found.places), asked.arm.n
-    head = int(found.time is not None)
-    at = {x: places[head + k * n : head + (k + 1) * n] for k, x in enumerate(found.names)}
-    wanted = [*places[:head], *(place for x in chosen.all for place in at[x])]
+        name = asked.name or log.name
+        chosen = chosen_quantities(tuple(found.names), found.ignored, name, asked.effort, asked.derivatives)
+        columns = _columns(found, chosen.all, asked.arm.n)
+        kind, first = ("line", log.line) if isinstance(log, CsvReader) else ("row", 1)
+        # a pipe is read once
+        kept = list(_rows(log, columns)) if path == STANDARD else None
     scale = _scale(asked, chosen.all, found.time_unit)
-    is_read = False
+
+    def blocks() -> Iterator[Floats]:
+        if kept is not None:
+            yield from kept
+        else:
+            with reading(path) as again:
+                yield from _rows(again, columns)
 
     def chunks() -> Iterator[Floats]:
-        nonlocal is_read
-        if is_read and path == STANDARD:
-            raise InputError(
-                "standard input: too long to be held in memory, and it cannot be read twice; give a file."
-            )
-        is_read = True
         count = 0
-        with reading(path) as again:
-            columns = Columns({"all": tuple(wanted)}, (), ("",) * len(wanted))
-            for block in again.blocks(columns, whole=False, missing=True):
-                rows = block.states["all"]
-                if not head:
-                    rows = np.column_stack([np.arange(count, count + len(rows), dtype=np.float64), rows])
-                count += len(rows)
-                yield rows / scale
+        for rows in blocks():
+            if found.time is None:
+                rows = np.column_stack([np.arange(count, count + len(rows), dtype=np.float64), rows])
+            count += len(rows)
+            yield rows / scale
 
-    kind = "line" if isinstance(log, CsvReader) else "row"
-    names = {x: found.names[x] for x in chosen.all}
     return LogTable(
         name=name,
         time=found.time,
         position=chosen.position,
         effort=chosen.effort,
-        names=names,
+        names={x: found.names[x] for x in chosen.all},
         is_angle=_angles(asked.arm),
         is_ours=False,
         place=lambda row: f"{kind} {row + first}",
         chunks=chunks,
     )
+
+
+def _columns(found: MotionColumns, quantities: Sequence[str], n: int) -> Columns:
+    """Where the times and these quantities stand in a file."""
+    head = int(found.time is not None)
+    at = {x: found.places[head + k * n : head + (k + 1) * n] for k, x in enumerate(found.names)}
+    places = [*found.places[:head], *(place for x in quantities for place in at[x])]
+    return Columns({"all": tuple(places)}, (), ("",) * len(places))
+
+
+def _rows(log: Log, columns: Columns) -> Iterator[Floats]:
+    for block in log.blocks(columns, whole=False, missing=True):
+        yield block.states["all"]
 
 
 def _from_motion(log: MotionLog, asked: LogRequest) -> LogTable:

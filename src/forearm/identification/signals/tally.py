@@ -10,6 +10,9 @@ from forearm.identification.signals.table import LogTable
 from forearm.logs.columns import listed
 from forearm.spatial import Floats
 
+MANY = 0.1  # share of the rows
+TOO_COARSE = " Times are too coarse for so many rows: leave that column out, and give the period."
+
 
 @dataclass
 class Jump:
@@ -99,8 +102,9 @@ class Tally:
         found = []
         if self.repeated:
             found.append(
-                f"{name!r}: {_count(self.repeated, 'row')} left out with the time of the row before, first "
-                f"{table.place(self.first_repeated)}."
+                f"{name!r}: {_count(self.repeated, 'row')} left out that repeat{'s' * (self.repeated == 1)} "
+                f"the time of the row before, first {table.place(self.first_repeated)}."
+                f"{TOO_COARSE if self.repeated > MANY * self.rows else ''}"
             )
         if self.gaps and period is not None:
             found.append(

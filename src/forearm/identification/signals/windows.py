@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from forearm.identification.log_derivatives import even_steps, smoothed, taps
+from forearm.identification.log_derivatives import even_derivatives, even_steps, smoothed
 from forearm.identification.samples import Samples
 from forearm.identification.signals.cleaning import PieceRows
-from forearm.identification.signals.convolution import filtered
 from forearm.identification.signals.shifting import Shifter
 from forearm.identification.signals.table import LogTable
 from forearm.spatial import Floats
@@ -158,7 +157,7 @@ def _windows(t: Floats, values: Floats, plan: WindowPlan, orders: Sequence[int])
     if odd.all():
         out = [np.empty((len(odd), values.shape[1])) for _ in orders]
     else:
-        out = filtered(values, taps(half, plan.period)[list(orders)])
+        out = even_derivatives(values, half, plan.period, orders)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], odd, [False]])))
     for begin, end in zip(edges[::2], edges[1::2], strict=True):
         fit = smoothed(t[begin : end + 2 * half], values[begin : end + 2 * half], half)

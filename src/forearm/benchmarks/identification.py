@@ -23,7 +23,7 @@ from forearm.identification.consistent_stage import consistent_fit
 from forearm.identification.effort_model import effort_model
 from forearm.identification.excitation.excite import excite
 from forearm.identification.fitting import FittedStage
-from forearm.identification.identify import fits_of, fitting_of, identify
+from forearm.identification.from_logs import fits_of, fitting_of, identify
 from forearm.identification.questions import FitRequest
 from forearm.identification.samples import Samples
 from forearm.identification.signals.prepare import prepare_log

@@ -44,8 +44,8 @@ class Circumstance:
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
-    """Of every parameter how often its interval held the truth, and (found - true) / std (seeds, p), NaN where a log does
-    not tell it.
+    """Of every parameter how often its interval held the truth, and (found - true) / std (seeds, p), NaN
+    where a log does not tell it.
     """
 
     names: tuple[str, ...]

@@ -14,7 +14,11 @@ from forearm.identification.effort_model import effort_model
 from forearm.identification.result import Identification
 
 FAR = 4.5  # deviations: one value in a hundred thousand is farther off
-LOAD = {"mass": 3.0, "com": np.array([0.05, 0.02, 0.1]), "inertia": np.diag([0.02, 0.03, 0.04])}
+LOAD: dict[str, Any] = {
+    "mass": 3.0,
+    "com": np.array([0.05, 0.02, 0.1]),
+    "inertia": np.diag([0.02, 0.03, 0.04]),
+}
 COULOMB = fa.Friction(viscous=0.5, coulomb=(1.2, -0.9))
 STRIBECK = fa.Friction(viscous=0.5, coulomb=(1.2, -0.9), static=(2.0, -1.6), stribeck_speed=0.1)
 GEAR = fa.Transmission(efficiency=((0.0, 0.8),), rated_torque=1.0)

@@ -170,7 +170,7 @@ class _Look:
         model = self.model
         C, _ = model.columns(s, model.values())
         dead = np.where(model.is_dry, self.dead_zone, -1.0)
-        there = s.usable.all(axis=1)[:, None] & (np.abs(s.qd) > dead)
+        there = np.all(s.usable, axis=1, keepdims=True) & (np.abs(s.qd) > dead)
         known = np.broadcast_to(np.asarray(model.known(s)), s.q.shape)
         made = []
         for i in range(self.n):
@@ -203,8 +203,8 @@ class _Look:
         for i in range(self.n):
             text = f"column {effort[i]!r} has the wrong sign: turn it round."
             yield self._nothing(effort_factor=turned[i], message=text)
-        for i, swapped in self._exchanges():
-            text = f"columns {effort[i[0]]!r} and {effort[i[1]]!r} are exchanged."
+        for (a, b), swapped in self._exchanges():
+            text = f"columns {effort[a]!r} and {effort[b]!r} are exchanged."
             yield self._nothing(effort_order=swapped, message=text)
         for i in range(self.n):
             text = f"column {q[i]!r} has the wrong sign: turn it round."
@@ -214,12 +214,12 @@ class _Look:
                 "than in the arm file. Turn both round, or its axis."
             )
             yield self._nothing(q_sign=turned[i], effort_factor=turned[i], message=text)
-        for i, swapped in self._exchanges():
-            text = f"columns {q[i[0]]!r} and {q[i[1]]!r} are exchanged."
+        for (a, b), swapped in self._exchanges():
+            text = f"columns {q[a]!r} and {q[b]!r} are exchanged."
             yield self._nothing(q_order=swapped, message=text)
             text = (
-                f"columns of {self._joint(i[0])} and {self._joint(i[1])} are exchanged: {q[i[0]]!r} with "
-                f"{q[i[1]]!r}, {effort[i[0]]!r} with {effort[i[1]]!r}."
+                f"columns of {self._joint(a)} and {self._joint(b)} are exchanged: {q[a]!r} with {q[b]!r}, "
+                f"{effort[a]!r} with {effort[b]!r}."
             )
             yield self._nothing(q_order=swapped, effort_order=swapped, message=text)
         for i in range(self.n):

@@ -20,8 +20,8 @@ class Samples:
 
     Attributes:
         t: times of the efforts (T,), s.
-        q, qd, qdd: the motion (T, n) that they belong to, a shift before; filtered without delay, rad (m), per
-            s and s^2.
+        q, qd, qdd: the motion (T, n) that they belong to, a shift before; filtered without delay, rad (m),
+            per s and s^2.
         effort: torques, currents or voltages (T, n), as measured.
         slope: d effort / dt (T, n), smoothed: what a further shift would change.
         usable: (T, n), False where the effort of a joint says nothing: clipped, or not a number.

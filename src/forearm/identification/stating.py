@@ -143,9 +143,9 @@ def _beyond_bodies(model: EffortModel, last: FittedStage, rms: Floats) -> list[s
     alone = _left_of(last)
     worse = [i for i in range(model.arm.n) if rms[i] > MUCH_WORSE * alone[i] > 0.0]
     return [
-        f"{model.arm.joints[i].name}: bodies that can exist leave {rms[i]:.3g}, the fit without that condition "
-        f"{alone[i]:.3g}. The data ask for bodies that cannot be: look for friction of another kind, wrong "
-        "geometry or gravity, a wrong gear ratio, or data that are too poor."
+        f"{model.arm.joints[i].name}: bodies that can exist leave {rms[i]:.3g}, the fit without that "
+        f"condition {alone[i]:.3g}. The data ask for bodies that cannot be: look for friction of another "
+        "kind, wrong geometry or gravity, a wrong gear ratio, or data that are too poor."
         for i in worse
     ]
 
@@ -158,8 +158,8 @@ def _impossible(model: EffortModel, parameters: ParameterSet, std: ParameterSet)
         away = parameters[name] * bound_sign(model, name) - least
         if away < -CLEARLY * std[name]:
             made.append(
-                f"{name} came out at {parameters[name]:.4g} +- {std[name]:.2g}, which no drive has: something "
-                "else acts on that joint (a wrong sign, an offset, a spring, elasticity), or it moved too "
+                f"{name} came out at {parameters[name]:.4g} +- {std[name]:.2g}, which no drive has: "
+                "something else acts on that joint (a wrong sign, an offset, a spring, elasticity), or it moved too "
                 "little. The arm has the nearest value that is possible."
             )
     return made

@@ -179,4 +179,4 @@ def _tests(fitting: Fitting, fitted: FittedStage) -> tuple[ResidualTest, ...]:
     x = fitted.x[: len(fitting.model.names)]
     coefficients = fitted.coefficients if fitted.coefficients.shape[1] else None
     data = fitting.with_extras(x, coefficients, extras, COUNT)
-    return residual_tests(fitted.solution, data)
+    return residual_tests(fitted.solution, data, lambda: fitting.with_extras(x, None, extras, COUNT))

@@ -7,7 +7,7 @@ explain no more than chance does: the drop of the sum of squares over the varian
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import NormalDist
 
 import numpy as np
@@ -19,11 +19,12 @@ from forearm.identification.samples import Samples
 from forearm.spatial import Floats
 
 # What each test adds, by column.
-ADDED = {"speed": slice(0, 4), "load": slice(4, 5), "position": slice(5, 7)}
-COUNT = 7
+ADDED = {"speed": slice(0, 4), "load": slice(4, 5), "position": slice(5, 7), "acceleration": slice(7, 8)}
+COUNT = 8
 SLOW = (0.03, 0.12)  # of the largest speed: widths of what friction may do beside viscous and Coulomb's
 RARE = 1e-3  # probability of an alarm in a whole identification whose model is right
 WORTH = 0.01  # of what is left: less is not worth a word, however sure
+NEARLY = 0.7  # of what the best explains: others that explain as much are said, too
 SENTENCES = {
     "speed": (
         "what is left of {joint} follows its speed ({share:.0%} of its variance): friction is not viscous "
@@ -36,6 +37,10 @@ SENTENCES = {
     "position": (
         "what is left of {joint} follows its position ({share:.0%} of its variance): a spring, a cable, a "
         "counterbalance, or geometry that is not as the arm file says"
+    ),
+    "acceleration": (
+        "what is left of {joint} follows its acceleration ({share:.0%} of its variance): a rotor shows; was "
+        "the torque measured before the gear, torque_side='motor'?"
     ),
 }
 
@@ -52,28 +57,53 @@ class StructureColumns:
         v, way = s.qd / self.fastest, np.sign(s.qd)
         q = s.q - self.middle
         parts = [way * np.exp(-((v / a) ** 2)) for a in SLOW]
-        parts += [v * np.abs(v), v**3, np.abs(rigid) * way, q, q * q]
+        parts += [v * np.abs(v), v**3, np.abs(rigid) * way, q, q * q, s.qdd]
         return np.stack(parts, axis=2)
 
 
-def residual_tests(solution: FitSolution, data: Sequence[Sequence[Triangles]]) -> tuple[ResidualTest, ...]:
-    """Every test of every joint, on whitened rows that have the further columns."""
+def residual_tests(
+    solution: FitSolution,
+    data: Sequence[Sequence[Triangles]],
+    as_they_are: Callable[[], Sequence[Sequence[Triangles]]],
+) -> tuple[ResidualTest, ...]:
+    """Every test of every joint.
+
+    Args:
+        solution: of the fit.
+        data: whitened rows that have the further columns: whether something is there.
+        as_they_are: gives rows that are not whitened, asked for where something is: what it is. Whitening
+            hides what changes slowly.
+    """
     model, made = solution.unknowns.model, []
     alarm = RARE / (len(ADDED) * model.arm.n)
+    plain: Sequence[Sequence[Triangles]] | None = None
     for i, joint in enumerate(model.arm.joints):
-        free, more, y, count = _joint_rows(solution, data, i)
-        left, rank = _left(free, y)
-        for name, which in ADDED.items():
-            fewer, ranked = _left(np.column_stack([free, more[:, which]]), y)
-            freedom = count - ranked
-            drop = max(float(left @ left - fewer @ fewer), 0.0)
-            variance = float(fewer @ fewer) / freedom if freedom > 0.0 else math.inf
-            p = chi_squared_beyond(drop / variance, ranked - rank) if variance > 0.0 else 1.0
-            share = drop / float(left @ left) if left.any() else 0.0
-            found = p < alarm and share > WORTH
-            said = SENTENCES[name].format(joint=joint.name, share=share) if found else ""
-            made.append(ResidualTest(joint.name, name, p, share, said))
+        tests = _tests_of(_joint_rows(solution, data, i))
+        if not any(p < alarm and share > WORTH for p, share in tests.values()):
+            made += [ResidualTest(joint.name, name, p, share, "") for name, (p, share) in tests.items()]
+            continue
+        plain = as_they_are() if plain is None else plain
+        shares = {name: share for name, (_, share) in _tests_of(_joint_rows(solution, plain, i)).items()}
+        for name, (p, _) in tests.items():
+            is_meant = shares[name] >= NEARLY * max(shares.values())
+            said = SENTENCES[name].format(joint=joint.name, share=shares[name]) if is_meant else ""
+            made.append(ResidualTest(joint.name, name, p, shares[name], said))
     return tuple(made)
+
+
+def _tests_of(rows: tuple[Floats, Floats, Floats, float]) -> dict[str, tuple[float, float]]:
+    """For every kind of further columns the probability of more, and the share that they explain."""
+    free, more, y, count = rows
+    left, rank = _left(free, y)
+    made = {}
+    for name, which in ADDED.items():
+        fewer, ranked = _left(np.column_stack([free, more[:, which]]), y)
+        freedom = count - ranked
+        drop = max(float(left @ left - fewer @ fewer), 0.0)
+        variance = float(fewer @ fewer) / freedom if freedom > 0.0 else math.inf
+        p = chi_squared_beyond(drop / variance, ranked - rank) if variance > 0.0 else 1.0
+        made[name] = p, drop / float(left @ left) if left.any() and ranked > rank else 0.0
+    return made
 
 
 def _joint_rows(

@@ -6,6 +6,7 @@ take away noise without distorting either, and noise that is independent from sa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.identification.effort_model import EffortModel, EffortScale
-from forearm.identification.samples import PreparedLog, Samples
+from forearm.identification.samples import LogSignals, PreparedLog, Samples
 from forearm.spatial import Floats
 
 AVERAGED = 8.0  # rows in a window of the filter of positions: averages within it lose nothing of the motion
@@ -23,6 +24,8 @@ Extras: TypeAlias = Callable[[Samples, Floats], Floats]
 MOVING = 3.0  # standard deviations of qd: a joint that is slower may as well stand, or go the other way
 # samples: nearer to where a joint reverses, a jump of its effort cannot be told from an early or a late one
 NEAR_REVERSAL = 2.0
+JUMPING = 1.5  # times the mean square of changes of acceleration elsewhere: more at reversals are jumps
+JUMPS_IN = 50_000  # samples that are looked at for them
 SLOWEST = 1e-4  # of a joint's largest speed, where nothing is known of the error of its speed
 
 
@@ -63,6 +66,7 @@ class RowSource:
         averaged: samples in a row.
         dead_zone: slower joints are left out where their friction is dry (n,), rad/s (m/s).
         shift: of efforts against the motion, s.
+        jumps: joints whose acceleration jumps where they reverse or stop (n,).
     """
 
     log: PreparedLog
@@ -70,6 +74,7 @@ class RowSource:
     averaged: int
     dead_zone: Floats
     shift: float
+    jumps: NDArray[np.bool_]
 
     def rows(
         self, model: EffortModel, x: Floats, before: EffortModel | None = None, extras: Extras | None = None
@@ -82,7 +87,6 @@ class RowSource:
             before: the model of the arm as it was given, whose efforts are asked for, too.
             extras: further columns (T, n, e) from samples and the torques of the rigid arm (T, n).
         """
-        dead = np.where(model.is_dry, self.dead_zone, -1.0)
         for s in _whole_averages(self.log.blocks(self.shift), self.averaged):
             s = self.scale.torque(s)
             columns, efforts = model.columns(s, x)
@@ -95,14 +99,22 @@ class RowSource:
                 p = len(model.base)
                 rigid = columns[:, :, :p] @ x[:p]
                 parts.append(extras(s, rigid))
-            crossing = np.where(dead > 0.0, NEAR_REVERSAL * self.log.signals.period * np.abs(s.qdd), -1.0)
-            usable = s.usable & (np.abs(s.qd) > np.maximum(dead, crossing))
+            usable = s.usable & ~self._near_reversals(s, model)
             t, columns, y, effort, speed = (
                 _means(a, self.averaged) for a in (s.t, np.concatenate(parts, axis=2), y, s.effort, s.qd)
             )
             given = None if before is None else _means(before.efforts(s), self.averaged)
             whole = np.asarray(usable.reshape(len(t), self.averaged, -1).all(axis=1))
             yield Rows(t, columns, y, effort, speed, whole, s.starts, given)
+
+    def _near_reversals(self, s: Samples, model: EffortModel) -> NDArray[np.bool_]:
+        """Samples (T, n) that say nothing of a joint with dry friction: it stands, or may go either way; and
+        those around that the filter of positions bends, where accelerations jump. A joint with Stribeck's
+        friction keeps those: they are all that shows it.
+        """
+        slow = _slow(s, self.log.signals, self.dead_zone) & np.array(model.is_dry)
+        bent = self.jumps & np.array([law.friction != "stribeck" for law in model.laws])
+        return np.where(bent, _around(slow, _half_window(self.log.signals)), slow)
 
     def _slopes(self, s: Samples, efforts: Floats) -> Floats:
         """What a shift of the measured efforts changes of torques (T, n), by the efforts of the model:
@@ -123,7 +135,47 @@ def row_source(log: PreparedLog, scale: EffortScale, shift: float, fastest: Floa
     if np.isfinite(known.window) and known.window > 0.0:
         averaged = int(np.clip(round(known.window / (AVERAGED * known.period)), 1, MOST_AVERAGED))
     dead_zone = np.fmax(MOVING * known.qd_error, SLOWEST * fastest)  # an error may be unknown
-    return RowSource(log, scale, averaged, dead_zone, shift)
+    return RowSource(log, scale, averaged, dead_zone, shift, _jumps(log, dead_zone))
+
+
+def _jumps(log: PreparedLog, dead_zone: Floats) -> NDArray[np.bool_]:
+    """Joints (n,) whose acceleration jumps as they reverse or stop, as it does where a controller's torque is
+    smooth and friction is dry: the filter of positions spreads jumps over half its window, and accelerations
+    change faster there than elsewhere. Those of a motion that is followed stiffly change most slowly there.
+    """
+    near, far = np.zeros((2, len(dead_zone))), np.zeros((2, len(dead_zone)))
+    reach, seen = _half_window(log.signals), 0
+    if not reach:
+        return np.zeros(len(dead_zone), dtype=np.bool_)
+    for s in log.blocks():
+        if len(s.t) < 2:
+            continue
+        jerk = np.gradient(s.qdd, s.t, axis=0) ** 2
+        around = _around(_slow(s, log.signals, dead_zone), reach)
+        near += np.array([(jerk * around).sum(axis=0), around.sum(axis=0)])
+        far += np.array([(jerk * ~around).sum(axis=0), (~around).sum(axis=0)])
+        seen += len(s.t)
+        if seen > JUMPS_IN:
+            break
+    return np.asarray(near[0] * far[1] > JUMPING * far[0] * near[1])
+
+
+def _slow(s: Samples, known: LogSignals, dead_zone: Floats) -> NDArray[np.bool_]:
+    """Where joints stand, or may go either way (T, n)."""
+    return np.asarray(np.abs(s.qd) <= np.maximum(dead_zone, NEAR_REVERSAL * known.period * np.abs(s.qdd)))
+
+
+def _half_window(known: LogSignals) -> int:
+    """Of the filter of positions, samples; 0: there is none."""
+    return math.ceil(0.5 * known.window / known.period) if math.isfinite(known.window) else 0
+
+
+def _around(marked: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
+    """Samples (T, n) with a marked one so near."""
+    count = len(marked)
+    sums = np.concatenate([np.zeros((1, marked.shape[1]), dtype=np.int64), np.cumsum(marked, axis=0)])
+    first, last = (np.clip(np.arange(count) + k, 0, count) for k in (-reach, reach + 1))
+    return np.asarray(sums[last] > sums[first])
 
 
 def _means(a: Floats, averaged: int) -> Floats:

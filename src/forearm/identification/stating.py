@@ -17,10 +17,13 @@ from forearm.identification.least_squares import FitSolution
 from forearm.identification.motor_fit import MotorFit
 from forearm.identification.parameter_set import ParameterSet
 from forearm.identification.result import Identification, ResidualTest, Stage, UsedLog
+from forearm.kernels.kept import kernel_of
 from forearm.spatial import Floats
 from forearm.tables import number
 
 MOST_SHOWN = 20_000  # rows that are kept to be looked at
+FAR_BEYOND = 3.0  # times the noise: more that is left is no noise,
+SHOWN_SHARE = 0.02  # of the efforts, where it shows
 MUCH_WORSE = 1.3  # times what is left without the condition that bodies can exist
 CLEARLY = 3.0  # deviations
 NAMES = ("linear", "friction")
@@ -75,6 +78,7 @@ def stated(
         findings=(
             *doubts,
             *_findings(fits),
+            *_beyond_noise(fitting, fits[-1], course.measured),
             *_beyond_bodies(model, fits[-1], course.rms),
             *_impossible(model, parameters, std),
             *notes,
@@ -104,14 +108,39 @@ def _findings(fits: Sequence[FittedStage]) -> list[str]:
     ]
 
 
-def _beyond_bodies(model: EffortModel, last: FittedStage, rms: Floats) -> list[str]:
-    """Joints whose efforts no possible bodies explain as well as the data alone do."""
-    squares = np.zeros(model.arm.n)
+def _left_of(last: FittedStage) -> Floats:
+    """The rms of what a stage leaves of each joint (n,)."""
+    squares = np.zeros(last.solution.unknowns.model.arm.n)
     for log, parts in enumerate(last.raw):
         for part in parts:
             squares += squared(last.solution.unknowns, log, part, last.solution.x)
     counts = np.sum([part.counts for parts in last.raw for part in parts], axis=0)
-    alone = np.sqrt(squares / np.maximum(counts, 1.0))
+    return np.asarray(np.sqrt(squares / np.maximum(counts, 1.0)))
+
+
+def _beyond_noise(fitting: Fitting, last: FittedStage, measured: Floats) -> list[str]:
+    """Joints of which far more is left than their sensors' noise, and that of accelerations, would leave."""
+    arm, left = fitting.model.arm, _left_of(last)
+    variance = np.zeros(arm.n)
+    for source in fitting.sources:
+        known = source.log.signals
+        inertia = np.diag(kernel_of(arm).inertia_matrix(0.5 * (known.q_low + known.q_high)))
+        own = (known.effort_noise * np.abs(source.scale.factor)) ** 2 / source.averaged
+        variance = np.maximum(variance, own + (inertia * np.nan_to_num(known.qdd_error)) ** 2)
+    noise = np.sqrt(variance)
+    size = np.nan_to_num(np.nanstd(measured, axis=0))
+    return [
+        f"{joint.name}: the fit leaves {left[i]:.3g}, {left[i] / max(noise[i], 1e-300):.3g} times what noise "
+        "would: something acts on it that the model does not have (see the tests of what is left), or the "
+        "log is not of this arm. Deviations are too small then."
+        for i, joint in enumerate(arm.joints)
+        if left[i] > FAR_BEYOND * noise[i] and left[i] > SHOWN_SHARE * size[i] > 0.0
+    ]
+
+
+def _beyond_bodies(model: EffortModel, last: FittedStage, rms: Floats) -> list[str]:
+    """Joints whose efforts no possible bodies explain as well as the data alone do."""
+    alone = _left_of(last)
     worse = [i for i in range(model.arm.n) if rms[i] > MUCH_WORSE * alone[i] > 0.0]
     return [
         f"{model.arm.joints[i].name}: bodies that can exist leave {rms[i]:.3g}, the fit without that "

@@ -332,6 +332,17 @@ def test_voltages_need_motors() -> None:
         fa.excite(random_arm(5, 3, drives=False), 2.0, voltage=24.0)
 
 
+def test_joints_that_cannot_move_are_named() -> None:
+    arm = driven_arm()
+    for change, said in (
+        ({"limits": fa.Limits(0.1, 0.1)}, "a range of 0"),
+        ({"max_speed": 0.0}, "a max_speed of 0"),
+        ({"max_effort": 0.0}, "a max_effort of 0"),
+    ):
+        with pytest.raises(fa.InputError, match=rf"joint2 of 'random5' has {said} and cannot move; .*lock"):
+            fa.excite(arm.with_joint("joint2", **change), 2.0)
+
+
 def test_wrong_files_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "motion.json"
     for change, said in (

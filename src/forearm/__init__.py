@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from forearm.files.peer_models import to_mujoco, to_pinocchio
     from forearm.files.pinocchio_model import from_pinocchio
     from forearm.identification import excite
-    from forearm.identification.identify import identify
+    from forearm.identification.from_logs import identify
     from forearm.identification.result import Identification
     from forearm.kernels.batch_rollout import Rollout
     from forearm.kernels.kernel import Kernel, compile

@@ -1,8 +1,9 @@
-"""From measurements to a model: a 10 s exciting motion of the Panda, from nothing to the motion."""
+"""From measurements to a model: 100,000 samples of the Panda identified, a 10 s exciting motion of it."""
 
 from __future__ import annotations
 
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -10,10 +11,29 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from forearm.benchmarks.timing import BenchmarkRow, median_time
-from forearm.files.load import load
-from forearm.identification.excitation.excite import excite
+import numpy as np
 
+from forearm.arm.arm import Arm
+from forearm.benchmarks.driven_panda import panda_with_friction
+from forearm.benchmarks.peers import problem
+from forearm.benchmarks.peers.figaroh import Measured, PinocchioFit
+from forearm.benchmarks.timing import BenchmarkRow, Work, beside, median_time
+from forearm.files.load import load
+from forearm.identification.consistent_stage import consistent_fit
+from forearm.identification.effort_model import effort_model
+from forearm.identification.excitation.excite import excite
+from forearm.identification.fitting import FittedStage
+from forearm.identification.from_logs import fits_of, fitting_of, identify
+from forearm.identification.questions import FitRequest
+from forearm.identification.samples import Samples
+from forearm.identification.signals.prepare import prepare_log
+from forearm.kernels.kernel import compile as compile_arm
+from forearm.kinematics.limits import limits_of
+from forearm.spatial import Floats
+
+SAMPLES = 100_000
+LINEAR, CONSISTENT = 1.5, 5.0  # s: what they should stay under
+IDENTIFICATION = "identification, panda, 100,000 samples"
 EXCITED = 30.0  # s: what an exciting motion should stay under, everything compiled first
 SECONDS = 10.0  # of the motion
 STARTS = 3  # fresh processes whose median is taken
@@ -28,9 +48,67 @@ print(time.perf_counter() - start)
 
 
 def rows(peers: bool) -> Iterator[BenchmarkRow]:
-    """The figures of docs/excitation.md."""
-    del peers  # none has torque limits and friction in one
+    """The figures of docs/identification.md and docs/excitation.md."""
+    yield from identification_rows(peers)
     yield from excitation_rows()
+
+
+def identification_rows(peers: bool) -> Iterator[BenchmarkRow]:
+    """100,000 samples: the linear stage beside Pinocchio's regressor and one QR of all, the stage of bodies
+    that can exist, everything.
+    """
+    arm, log = measured_panda(SAMPLES)
+    theirs = None
+    if peers and problem("Pinocchio") is None:
+        states = (log[x] for x in ("q", "qd", "qdd", "tau"))
+        theirs = PinocchioFit(arm, Measured(*states)).work()
+    fits: list[FittedStage] = []
+    ours = Work("forearm", lambda: fits.append(_linear(arm, log)), 1, lambda: _predicted(arm, log, fits[-1]))
+    # theirs weighs joints alike and has no two-sided friction
+    yield beside("linear stage", ours, theirs, 3, group=IDENTIFICATION, bar=LINEAR, tolerance=0.05)
+    raw = {x: log[x] for x in ("t", "q", "tau")}
+    seconds = median_time(lambda: fits.append(_linear(arm, raw)), STARTS)
+    yield BenchmarkRow("linear stage, qd and qdd from q", seconds, LINEAR, group=IDENTIFICATION)
+    seconds = median_time(lambda: consistent_fit(arm, fits[-1].solution, 0.3, None), STARTS)
+    yield BenchmarkRow("bodies that can exist", seconds, CONSISTENT, group=IDENTIFICATION)
+    seconds = median_time(lambda: identify(arm, raw, torque_side="motor"), STARTS)
+    yield BenchmarkRow("everything", seconds, group=IDENTIFICATION)
+
+
+def measured_panda(samples: int) -> tuple[Arm, dict[str, Floats]]:
+    """The Panda with friction and rotors, and a log of it: a sum of sines at 1 kHz, with noise."""
+    arm = panda_with_friction()
+    rng = np.random.default_rng(3)
+    t = 1e-3 * np.arange(float(samples))
+    low, high = limits_of(arm)
+    w = 2.0 * np.pi * 0.05 * np.arange(1.0, 6.0)[:, None]
+    size = 0.3 * (high - low) / 5.0 * rng.uniform(0.5, 1.0, (5, arm.n))
+    phase = rng.uniform(0.0, 2.0 * np.pi, (5, arm.n))
+    q = np.tile(0.5 * (low + high), (samples, 1))
+    qd, qdd = np.zeros_like(q), np.zeros_like(q)
+    for k in range(5):  # one sine at a time: no array of all of them
+        angle = w[k] * t[:, None] + phase[k]
+        q += size[k] * np.sin(angle)
+        qd += size[k] * w[k] * np.cos(angle)
+        qdd -= size[k] * w[k] ** 2 * np.sin(angle)
+    tau = compile_arm(arm).inverse_dynamics(q, qd, qdd) + 0.1 * rng.normal(size=q.shape)
+    return arm, {"t": t, "q": q + 2e-6 * rng.normal(size=q.shape), "qd": qd, "qdd": qdd, "tau": tau}
+
+
+def _linear(arm: Arm, log: dict[str, Floats]) -> FittedStage:
+    """From the log to base parameters, friction and rotors with their covariance."""
+    model = effort_model(arm, "motor", None)
+    asked = FitRequest(offsets=False, gains=False, shifts=(True,), loads=(None,))
+    return fits_of(fitting_of(model, [prepare_log(arm, log)], asked, 0.0, "joint", None))[0]
+
+
+def _predicted(arm: Arm, log: dict[str, Floats], fit: FittedStage) -> Floats:
+    """Efforts of a fit (N, n)."""
+    model = effort_model(arm, "motor", None)
+    x = fit.x[: len(model.names)]
+    nothing = np.zeros_like(log["q"])
+    s = Samples(log["t"], log["q"], log["qd"], log["qdd"], nothing, nothing, nothing == 0.0, None, True)
+    return model.times(model.columns(s, x)[0], x)
 
 
 def excitation_rows() -> Iterator[BenchmarkRow]:
@@ -59,3 +137,20 @@ def _first_excited(cache: Path) -> float:
         text=True,
     )
     return float(run.stdout)
+
+
+def main() -> None:
+    """Peak memory of this process, which identifies 100,000 samples, in MB."""
+    arm, log = measured_panda(SAMPLES)
+    before = peak_memory()
+    identify(arm, {x: log[x] for x in ("t", "q", "tau")}, torque_side="motor")
+    print(f"peak {peak_memory():.0f} MB, {before:.0f} MB before, with the log in memory")
+
+
+def peak_memory() -> float:
+    """In MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+
+
+if __name__ == "__main__":
+    main()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from forearm.identification.calibration.result import Calibration
     from forearm.identification.calibration.suggest import suggest_postures
     from forearm.identification.excitation.excite import excite
-    from forearm.identification.identify import identify
+    from forearm.identification.from_logs import identify
     from forearm.identification.logs_against_model import LogComparison, compare_log
     from forearm.identification.payload.estimate import PayloadEstimate, estimate_payload
     from forearm.identification.payload.fit import Noise
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Imported when first used: machine code need not be loaded for a name.
 _LATER = {
-    "identify": ("identify",),
+    "from_logs": ("identify",),
     "prior": ("Prior",),
     "result": ("Identification", "ResidualTest", "Stage", "UsedLog"),
     "excitation.excite": ("excite",),

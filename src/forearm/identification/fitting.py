@@ -72,9 +72,10 @@ class Fitting:
         )
         return FOLDS if alone else 1
 
-    def rows(self, log: int, x: Floats) -> Iterable[Rows]:
-        """The rows of a log at x, kept where they are few and the same at every x."""
-        if log in self._kept and (not self.asked.shifts[log] or np.array_equal(self._kept_at[log], x)):
+    def rows(self, log: int, x: Floats, needs_slopes: bool = True) -> Iterable[Rows]:
+        """The rows of a log at x, kept where they are few and, but for slopes, the same at every x."""
+        is_same = not self.asked.shifts[log] or not needs_slopes
+        if log in self._kept and (is_same or np.array_equal(self._kept_at[log], x)):
             return self._kept[log]
         self.passes += 1
         if self.progress is not None:
@@ -260,7 +261,7 @@ def _coefficients(fitting: Fitting, solution: FitSolution) -> Floats:
     sums = Autocovariances(fitting.model.arm.n)
     x = solution.x[: len(fitting.model.names)]
     for log in range(len(fitting.sources)):
-        for k, rows in enumerate(fitting.rows(log, x)):
+        for k, rows in enumerate(fitting.rows(log, x, needs_slopes=False)):
             left = residuals(fitting.model, rows, solution, log)
             sums.add(left, rows.usable, rows.starts or k == 0)
     return sums.autoregression()
@@ -314,7 +315,7 @@ def _spread(fitting: Fitting, solution: FitSolution, coefficients: Floats) -> Fl
     model, x = fitting.model, solution.x[: len(fitting.model.names)]
     left: list[Floats] = []
     for log in range(len(fitting.sources)):
-        for rows in whitened(fitting.rows(log, x), coefficients):
+        for rows in whitened(fitting.rows(log, x, needs_slopes=False), coefficients):
             made = residuals(model, rows, solution, log)
             every = 1 + len(made) // 2000
             left.append(np.where(rows.usable, np.abs(made), np.nan)[::every])

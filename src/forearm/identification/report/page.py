@@ -225,7 +225,8 @@ def _table(told: Report, inside: dict[int, Column] | None = None, under: Sequenc
     for k, title in enumerate(told.header):
         columns += [("", *inside[k])] if inside and k in inside else []
         cells = [str(row[k]) for row in told.rows]
-        kind = "number" if all(map(_is_number, cells)) else "words" if max(map(len, cells)) > LONG else ""
+        is_long = k > 0 and max(map(len, cells)) > LONG
+        kind = "number" if all(map(_is_number, cells)) else "words" if is_long else ""
         columns.append((kind, title, [escape(cell) for cell in cells]))
     names = [f'<span class="name">{name.replace(".", ".<wbr>")}</span>' for name in columns[0][2]]
     columns[0][2][:] = [a + b for a, b in zip(names, under or [""] * len(names), strict=True)]

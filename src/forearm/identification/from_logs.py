@@ -109,9 +109,9 @@ def identify(
     kind = None if friction == "auto" else cast(FrictionKind, friction)
     model = effort_model(arm, side, kind, has_load=load)
     asked = FitRequest(offsets, gains, (shift is None,) * len(logs), loads_of(payload, len(logs)))
-    fitting = _fitting(model, logs, asked, shift or 0.0, weighting, progress)
+    fitting = fitting_of(model, logs, asked, shift or 0.0, weighting, progress)
     doubts = check_efforts(fitting) if check else []
-    fits = _fits(fitting)
+    fits = fits_of(fitting)
     tests = _tests(fitting, fits[-1])
 
     def possible(solution: FitSolution) -> ConsistentFit:
@@ -137,7 +137,7 @@ def _several(log: Any) -> list[Any]:
     return logs
 
 
-def _fitting(
+def fitting_of(
     model: EffortModel,
     logs: Sequence[PreparedLog],
     asked: FitRequest,
@@ -160,7 +160,7 @@ def _fitting(
     return Fitting(model, sources, asked, weighting, fastest, motors, progress)
 
 
-def _fits(fitting: Fitting) -> list[FittedStage]:
+def fits_of(fitting: Fitting) -> list[FittedStage]:
     """The linear stage, and where efforts are not linear in all unknowns, the next from there on."""
     model = fitting.model
     first = fit_stage(fitting, model.values(), is_full=False)

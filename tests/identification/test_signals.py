@@ -115,6 +115,20 @@ def test_constant_weights_give_what_fits_give(half: int) -> None:
         np.testing.assert_allclose(general, other, rtol=0.0, atol=1e-3 * np.abs(other).max())
 
 
+def test_fits_at_uneven_times_are_least_squares() -> None:
+    """Each window by itself, by NumPy; the last of them alone in its group."""
+    rng = np.random.default_rng(6)
+    half, t = 5, np.cumsum(rng.uniform(0.5, 1.5, 27))
+    q = rng.normal(size=(27, 2))
+    for degree in (4, 6):
+        fit = smoothed(t, q, half, degree)
+        for k in (0, 7, 16):
+            x = t[k : k + 2 * half + 1] - t[k + half]
+            c = np.polynomial.polynomial.polyfit(x, q[k : k + 2 * half + 1], degree)
+            for found, expected in ((fit.q, c[0]), (fit.qd, c[1]), (fit.qdd, 2.0 * c[2])):
+                np.testing.assert_allclose(found[k], expected, rtol=1e-8, atol=1e-8)
+
+
 def test_uneven_windows_beside_even_ones_are_fitted_on_their_own() -> None:
     log = made()
     keep = np.delete(np.arange(3000), [500, 1333, 1335])
@@ -327,6 +341,17 @@ def test_what_has_a_log_is_a_log() -> None:
         InputError, match="expected the path of a file, arrays by name, or a plan or simulation, got 3"
     ):
         prepare_log(ARM, 3)
+
+
+def test_a_joint_at_rest_has_no_velocity_at_all() -> None:
+    """Its sign decides about friction: not the rounding of a filter."""
+    log = made(400)
+    log["q"][:, 1] = 0.123456789
+    for times in (log["t"], log["t"] + 0.1 * STEP * np.random.default_rng(1).uniform(size=400)):
+        found = joined(prepare_log(ARM, {**log, "t": times}))
+        assert (found["qd"][:, 1] == 0.0).all()
+        assert (found["qdd"][:, 1] == 0.0).all()
+        assert (found["q"][:, 1] == 0.123456789).all()
 
 
 def test_signals_are_read_through_once_and_given_again() -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from forearm.identification.result import Identification
 
 STRETCHES = 240  # of a curve of which the extremes are drawn
-ALL_STRETCHES = 4000  # of all joints, so that pages of long arms stay small
+ALL_STRETCHES = 2500  # of all joints, so that pages of long arms stay small
 BAND = 0.95  # that white noise stays below
 LOWEST = -30.0  # dB
 WIDE, HIGH = 560.0, 210.0

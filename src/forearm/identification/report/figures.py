@@ -48,8 +48,8 @@ class OverTime:
         """Measured less predicted efforts of a joint, before and now."""
         found = self.found
         curves = {
-            "before": (found.measured - found.predicted_before)[:, i],
-            "predicted": found.residual[:, i],
+            "before": found.measured[:, i] - found.predicted_before[:, i],
+            "predicted": found.measured[:, i] - found.predicted[:, i],
         }
         level = 2.0 * float(found.noise[i])
         said = f"measured less predicted efforts of {self._name(i)}, with two deviations of the noise"

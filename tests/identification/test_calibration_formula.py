@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from arms import every_kind, random_arm
 from identification.measured_arms import Floats, noisy, small_arm, truth_of
 
 import forearm as fa
+from forearm.errors import InputError
 from forearm.identification.calibration.alignment import (
     base_and_hand_of_poses,
     base_and_point,
@@ -59,6 +62,20 @@ def test_beta_stays_beside_the_table() -> None:
     assert tilted.n == arm.n
     assert tilted.mass == arm.mass
     assert with_values(arm, {"joint2.beta": 0.0}) == arm
+    assert "joint2.beta" in unknowns_of(tilted, "dh", {}).names
+    again = with_values(tilted, {"joint2.beta": 0.01})
+    q = [0.1, 0.2, -0.3, 0.1]
+    once = fa.kinematics.forward(with_values(arm, {"joint2.beta": 0.03, "joint2.a": 0.3}), q)
+    assert fa.kinematics.forward(again, q) == pytest.approx(once, abs=1e-12)
+    assert len(again.tree) == len(tilted.tree)
+
+
+def test_a_joint_called_hand_is_refused() -> None:
+    link, joint = fa.Link(name="link0"), small_arm().joints[0]
+    links, tree = (link, fa.Link(name="link1")), (dataclasses.replace(joint, name="hand"),)
+    arm = fa.Arm(name="odd", links=links, tree=tree)
+    with pytest.raises(InputError, match="a joint is called 'hand'"):
+        unknowns_of(arm, None, EVERY)
 
 
 def differences(

@@ -32,6 +32,7 @@ MOST_SAID = 3  # and so many are said
 ROUNDS = 3  # of weights and fits
 SMALL = 1e-9  # of a column's length squared: what keeps columns apart that the samples do not
 SHOWS = 0.1  # of the rms of efforts: an inertia that shows
+REVERSALS = 2  # of a joint: with fewer, inertia and friction are hardly told apart
 QUARTER = 0.5 * np.pi
 
 
@@ -260,6 +261,9 @@ class _Look:
         wrong = []
         at_rest = np.zeros_like(s.q)
         for i, place in enumerate(model.places):
+            ways = np.sign(s.qd[np.abs(s.qd[:, i]) > self.dead_zone[i], i])
+            if np.count_nonzero(np.diff(ways)) < REVERSALS:
+                continue
             pushed = at_rest.copy()
             pushed[:, i] = 1.0
             Y = [

@@ -17,6 +17,7 @@ TRIES = 16  # of one step, each with ten times the damping
 FIRST_DAMPING = 1e-8  # of the largest singular value squared
 STILL = 1e-12  # of rad, of the reach: shorter steps end the descent
 FLAT = 1e-12  # of what is left: a smaller gain ends it too
+ROUNDING = 1e-6  # of what is left: a gain that may be promised and not come
 RANK = 1e-9  # of the largest singular value: smaller ones are directions that nothing shows
 LOOSE = 0.02  # rad, of the reach: a direction known worse than this stays where the file has it
 NOISE_ROUNDS = 20
@@ -145,7 +146,10 @@ def descended(task: CalibrationTask, values: Floats, basis: Floats, sigma: Float
                 break
             damping = max(10.0 * damping, FIRST_DAMPING)
         else:
-            return values, bool(np.abs(step / task.scale).max() < 1e-8)
+            whole = basis @ (Vt.T @ np.where(s > 0.0, wanted / np.where(s > 0.0, s, 1.0), 0.0))
+            return values, bool(
+                wanted @ wanted <= ROUNDING * cost or np.abs(whole / task.scale).max() < ROUNDING * LOOSE
+            )
         gain, values, left, slopes, cost = cost - tried, values + step, tried_left, tried_slopes, tried
         damping = 0.1 * damping if damping > FIRST_DAMPING else 0.0
         if gain <= FLAT * cost or np.abs(step / task.scale).max(initial=0.0) < STILL:

@@ -10,7 +10,6 @@ and turns about their own axes from where they were: R = Rz(yaw) Ry(pitch) Rx(ro
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +19,7 @@ from forearm.arm.arm import Arm, Hand
 from forearm.arm.joint import DH, Frame, Joint
 from forearm.arm.link import Link
 from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.portable import product
 from forearm.spatial import Floats, pose_xyz_rpy, rotation_about
 from forearm.spatial import pose as pose_of
 
@@ -74,14 +74,13 @@ def path_to_hand(arm: Arm) -> tuple[PathJoint, ...]:
 
 
 def _is_parallel(path: Sequence[Joint], k: int) -> bool:
-    """Whether axis k is nearly parallel to the one before it, both of them in a table."""
-    if k == 0 or "fixed" in (path[k].kind, path[k - 1].kind):
+    """Whether axis k, of a table, is nearly parallel to the last one before it that moves."""
+    before = [i for i in range(k) if path[i].kind != "fixed"]
+    if not before or path[k].kind == "fixed" or not isinstance(path[k].placement, DH):
         return False
-    here, before = path[k].placement, path[k - 1].placement
-    if not isinstance(here, DH) or not isinstance(before, DH):
-        return False
-    twist = before.alpha if here.convention == "standard" else here.alpha
-    return abs(math.sin(twist)) < PARALLEL
+    last = path[before[-1]]
+    T = product(last.after, *(joint.transform() for joint in path[before[-1] + 1 : k]), path[k].before)
+    return float(np.linalg.norm(np.cross(last.axis, T[:3, :3] @ path[k].axis))) < PARALLEL
 
 
 def unknowns_of(
@@ -95,6 +94,12 @@ def unknowns_of(
     path = path_to_hand(arm)
     words = ["all"] if given is None else [given] if isinstance(given, str) else list(given)
     words = [part.strip() for word in words for part in str(word).split(",")]
+    for step in path:
+        if step.joint.name in (BASE, HAND):
+            raise InputError(
+                f"calibrate: a joint is called {step.joint.name!r}, which stands for the device or the hand "
+                "here; rename it."
+            )
     known = {step.joint.name: list(_of_joint(step)) for step in path}
     known |= {owner: list(parts) for owner, parts in free.items()}
     found: list[str] = []
@@ -174,7 +179,8 @@ def with_values(arm: Arm, values: Mapping[str, float]) -> Arm:
     A joint with a beta that is not 0 gets a fixed joint with a link of no mass before it, so that the table
     stays one.
     """
-    links, tree = list(arm.links), []
+    links: list[Link] = list(arm.links)
+    tree: list[Joint] = []
     taken = {link.name for link in arm.links} | {joint.name for joint in arm.tree}
     for joint in arm.tree:
         new = {
@@ -183,7 +189,13 @@ def with_values(arm: Arm, values: Mapping[str, float]) -> Arm:
             if (name := f"{joint.name}.{part}") in values
         }
         beta = new.pop("beta", 0.0)
-        if beta:
+        held = next((k for k, other in enumerate(tree) if _holds_beta(other, joint)), None)
+        if beta and held is not None:  # of a calibration before
+            place = tree[held].placement
+            assert isinstance(place, Frame)
+            turned = Frame(rpy=place.rpy + [0.0, beta, 0.0])
+            tree[held] = dataclasses.replace(tree[held], placement=turned)
+        elif beta:
             name = _free_name(f"{joint.name}_beta", taken)
             links.append(Link(name=name))
             tilt = Frame(rpy=(0.0, beta, 0.0))  # type: ignore[arg-type]
@@ -197,6 +209,19 @@ def with_values(arm: Arm, values: Mapping[str, float]) -> Arm:
         else {}
     )
     return arm.replace(links=tuple(links), tree=tuple(tree), **changes)
+
+
+def _holds_beta(other: Joint, joint: Joint) -> bool:
+    """Whether a fixed joint is there for the tilt of this one, and nothing else."""
+    place = other.placement
+    return (
+        other.kind == "fixed"
+        and other.child == joint.parent
+        and other.name.startswith(f"{joint.name}_beta")
+        and isinstance(place, Frame)
+        and not place.xyz.any()
+        and not place.rpy[[0, 2]].any()
+    )
 
 
 def _placed(joint: Joint, new: Mapping[str, float]) -> DH | Frame:

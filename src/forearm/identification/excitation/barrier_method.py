@@ -14,7 +14,8 @@ import numpy as np
 from forearm.identification.excitation.problem import ExcitationProblem
 from forearm.spatial import Floats
 
-ENOUGH = 0.01  # of the barrier's weight: a step that promises less is the last with it
+ENOUGH = 0.01  # of the barrier's weight: a step that gains less is a slow one
+PATIENCE = 5  # slow steps one after the other: then a weight is done with
 ARMIJO = 1e-4  # of the promised decrease: what a step must give
 SHORTEST = 1e-8  # of a step
 FIRST = 0.5  # length of a first step, in distances from limits
@@ -62,13 +63,15 @@ def descend(problem: ExcitationProblem, at: Descent, weights: Weights, told: Tol
     """
     done, total = 0, sum(most for _, most in weights)
     for weight, most in weights:
+        slow = 0
         for k in range(most):
             told((done + k) / total)
             found = _step(problem, at, weight)
             if found is None:
                 break
-            at, promised = found
-            if promised < ENOUGH * weight:
+            at, gained = found
+            slow = 0 if gained > ENOUGH * weight else slow + 1
+            if slow == PATIENCE:
                 break
         done += most
     told(1.0)
@@ -76,7 +79,7 @@ def descend(problem: ExcitationProblem, at: Descent, weights: Weights, told: Tol
 
 
 def _step(problem: ExcitationProblem, at: Descent, weight: float) -> tuple[Descent, float] | None:
-    """A step, and how much it promised; None where none is better, even without what was gathered."""
+    """A step, and how much it gained; None where none is better, even without what was gathered."""
     slope, matrix = problem.barrier_slopes(at.x)
     whole = at.gradient + weight * slope
     here = at.value + weight * problem.barrier(at.x)
@@ -89,9 +92,10 @@ def _step(problem: ExcitationProblem, at: Descent, weight: float) -> tuple[Desce
             barrier = problem.barrier(x)
             if np.isfinite(barrier):
                 value, gradient = problem.worth(x)
-                if value + weight * barrier <= here - ARMIJO * length * promised:
+                gained = here - value - weight * barrier
+                if gained >= ARMIJO * length * promised:
                     B = _updated(B, (x - at.x).ravel(), (gradient - at.gradient).ravel())
-                    return Descent(x, value, gradient, at.sizes, B), promised
+                    return Descent(x, value, gradient, at.sizes, B), gained
             length *= 0.5
     return None
 

@@ -151,7 +151,7 @@ class ExcitationLimits:
         turned = per < 0.0  # the gear reverses: the largest torque needs the least voltage
         V = [per * tau + K * qd for tau in (forwards, backwards)]
         most, least = np.where(turned, V[1], V[0]), np.where(turned, V[0], V[1])
-        by = worst.smooth.inverse_dynamics_derivatives(q, qd, qdd) if slopes else (None, None, None)
+        by = worst.unloaded.inverse_dynamics_derivatives(q, qd, qdd) if slopes else (None, None, None)
 
         def pulled(above: Floats, below: Floats) -> States:
             return worst.pulled(q, qd, qdd, above, below)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.arm.drive import Friction
+from forearm.drives.joint import depends_on_load
 from forearm.kernels.kept import kernel_of
 from forearm.kernels.kernel import Kernel
 from forearm.kernels.traced_function import TracedFunction, compile_function
@@ -31,12 +31,12 @@ States = tuple[Floats, Floats, Floats]
 class WorstTorques:
     """Torques of an arm forwards and backwards, and how they change.
 
-    `smooth` is the arm without dry friction, gears' losses and bearings, whose derivatives are about theirs.
+    `unloaded` is the arm without gears' losses and bearings, whose derivatives are about theirs.
     """
 
     torques: TracedFunction
     pulls: TracedFunction
-    smooth: Kernel
+    unloaded: Kernel
 
     def both(self, q: Floats, qd: Floats, qdd: Floats) -> tuple[Floats, Floats]:
         """Torques with friction forwards and with friction backwards, (m, n) each."""
@@ -58,20 +58,15 @@ def worst_torques(arm: Arm) -> WorstTorques:
         compile_function(
             lambda: _traced(arm, True), "worst_pulls", key=("worst torques' pulls", arm), arm=arm
         ),
-        kernel_of(_smooth(arm)),
+        kernel_of(_unloaded(arm)),
     )
 
 
-def _smooth(arm: Arm) -> Arm:
-    """The arm with viscous friction and rotors alone."""
-    if all(j.friction is None and not j.bearings and j.transmission is None for j in arm.tree):
+def _unloaded(arm: Arm) -> Arm:
+    """The arm without friction that depends on the load."""
+    if not depends_on_load(arm):
         return arm
-    tree = []
-    for joint in arm.tree:
-        f = joint.friction
-        rubs = None if f is None else Friction(side=f.side, viscous=f.viscous)
-        tree.append(replace(joint, friction=rubs, bearings=(), transmission=None))
-    return arm.replace(tree=tuple(tree))
+    return arm.replace(tree=tuple(replace(joint, bearings=(), transmission=None) for joint in arm.tree))
 
 
 def _traced(arm: Arm, pulls: bool) -> Traced:

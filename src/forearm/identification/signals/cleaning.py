@@ -48,18 +48,14 @@ class Cleaner:
     def __init__(
         self, table: LogTable, period: float | None, jumps: Floats, needed: Flags, tally: Tally
     ) -> None:
-        self._table, self._period, self._jumps, self._needed, self._tally = (
-            table,
-            period,
-            jumps,
-            needed,
-            tally,
-        )
+        self._table, self._period, self._tally = table, period, tally
+        self._jumps, self._needed = jumps, needed
         self._q = slice(1, 1 + table.n)
         self._rows = np.zeros((0, len(table.headings)))  # two rows that went out, and those that wait
         self._numbers: Numbers = np.zeros(0, dtype=np.int64)
         self._parts: Flags = np.zeros(0, dtype=np.bool_)
         self._out = 0  # of these rows went out
+        self._begins = False  # whether a piece begins with the next row, the row before being left out
         self._turns = np.zeros(table.n)
 
     def stretches(self, rows: Floats, numbers: Numbers) -> list[PieceRows]:
@@ -196,10 +192,13 @@ class Cleaner:
                 self._tally.note_jump(kind, int(j), int(self._numbers[first + k]), float(row[0]), float(size))
 
     def _split_kept(self, rows: Floats, parts: Flags, keep: Flags) -> list[PieceRows]:
+        parts[0] |= self._begins
+        self._begins = False
         if not keep.all():
-            # a piece that begins with a row left out begins with the next
-            for k in np.flatnonzero(parts & ~keep):
-                parts[k + 1 : k + 2] = True
+            for k in np.flatnonzero(~keep):  # a piece that begins with a row left out begins with the next
+                if parts[k] and k + 1 < len(parts):
+                    parts[k + 1] = True
+            self._begins = bool(parts[-1] and not keep[-1])
             rows, parts = rows[keep], parts[keep]
         return self._split(rows, parts)
 

@@ -73,9 +73,7 @@ def prepare_log(
     read = first_read(arm, reader, units_of(units), is_logged)
     if reader.period is None:
         return _states(reader, read)
-    return (
-        _logged(reader, read, reader.period) if is_logged else _filtered(reader, read, reader.period, cutoff)
-    )
+    return _logged(reader, read) if is_logged else _filtered(reader, read, reader.period, cutoff)
 
 
 class PreparedSignals:
@@ -146,7 +144,7 @@ def _filtered(reader: LogReader, read: FirstRead, period: float, cutoff: float |
     return _prepared(reader, read, half, False, frequency, (noise, *errors))
 
 
-def _logged(reader: LogReader, read: FirstRead, period: float) -> PreparedLog:
+def _logged(reader: LogReader, read: FirstRead) -> PreparedLog:
     """Derivatives as they were logged."""
     table = reader.table
     noise = _noise([(rows[:, 0], rows[:, table.at(table.position)]) for rows in read.scan.stretches])

@@ -94,7 +94,12 @@ class SeriesMotion:
         return motion_columns(self, step)
 
     def save(self, path: str | os.PathLike[str], step: float = 1e-3) -> None:
-        """Write it whole or not at all: what makes it again (.json), or its table (.csv, .parquet)."""
+        """Write it whole or not at all.
+
+        Args:
+            path: .json holds what makes it again, .csv and .parquet its table.
+            step: between rows of the table, s.
+        """
         from forearm.trajectories.series.motion_file import write_series_motion
 
         save_motion(self, path, step, write_series_motion)

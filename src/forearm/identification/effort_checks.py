@@ -98,7 +98,7 @@ def _some_samples(log: PreparedLog, scale: EffortScale) -> Samples | None:
     return Samples(**joined, current=None, starts=True)
 
 
-_ARRAYS = ("t", "q", "qd", "qdd", "effort", "slope", "usable")
+_ARRAYS = ("t", "q", "qd", "qdd", "effort", "usable")
 
 
 class _Look:

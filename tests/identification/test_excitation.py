@@ -190,7 +190,7 @@ def test_expected_deviations_are_those_of_fits() -> None:
     blocks = [base_parameters(arm).regressor(q, qd, qdd)]
     N = [1.0, 45.0, 1.0]
     for i in range(3):
-        columns = [N[i] ** 2 * qd[:, i], N[i] * (qd[:, i] > 0.0), -N[i] * (qd[:, i] < 0.0) * -1.0]
+        columns = [N[i] ** 2 * qd[:, i], N[i] * (qd[:, i] > 0.0), N[i] * (qd[:, i] < 0.0)]
         block = np.zeros((len(q), 3, 3))
         block[:, i] = np.array(columns).T
         blocks.append(block)

@@ -30,6 +30,7 @@ class ShiftSearch:
     def __init__(self, periods: Sequence[float]) -> None:
         self._periods = np.array(periods, dtype=np.float64)
         self._reach = FIRST_REACH * self._periods
+        self._growth = 2.0  # of steps, until one was too long
         self._passes = 0
         self._cost = np.inf  # of the best pass so far,
         self._from = np.zeros(len(self._periods))  # its shifts,
@@ -48,10 +49,11 @@ class ShiftSearch:
         least = np.maximum(rest * deviations, 1e-4 * self._periods)
         self._passes += 1
         if cost <= self._cost + WORSE:
-            self._reach = np.where(np.isfinite(self._cost), 2.0, 1.0) * self._reach
+            self._reach = self._growth * self._reach if np.isfinite(self._cost) else self._reach
             self._cost, self._from, self._step = cost, shifts, steps
         else:
             self._reach = 0.5 * np.minimum(self._reach, np.abs(shifts - self._from))
+            self._growth = 1.0
             if (self._reach < least).all():
                 self._step = np.zeros_like(steps)  # no step is good: the best pass once more, and rest
                 self._cost = np.inf

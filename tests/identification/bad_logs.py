@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,14 +14,23 @@ Floats = NDArray[np.float64]
 Log = dict[str, Floats]
 
 
-@dataclass(frozen=True)
 class BadLog:
-    """What is wrong with a log, and words, lower case, that a message on it has to have; of a tuple any."""
+    """What is wrong with a log, and what a message on it has to say; {q1}, {t} are names of columns."""
 
-    name: str
-    change: Callable[[Log, Arm], Log]
-    words: tuple[str | tuple[str, ...], ...]
-    options: Mapping[str, Any] = field(default_factory=dict)
+    def __init__(
+        self,
+        name: str,
+        change: Callable[[Log, Arm], Log],
+        *words: str,
+        is_refused: bool = False,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.name, self.change, self.words = name, change, words
+        self.is_refused, self.options = is_refused, dict(options or {})
+
+    def expected(self, names: Mapping[str, str]) -> list[str]:
+        """The words, with columns by their names."""
+        return [text.format(**{key: repr(name) for key, name in names.items()}) for text in self.words]
 
 
 def _changed(log: Log, key: str, joint: int, change: Callable[[Floats], Floats]) -> Log:
@@ -97,80 +105,140 @@ def _clipped(x: Floats) -> Floats:
 # Columns are counted from 1: joint 1 is the second one, tau2.
 BAD_LOGS = (
     BadLog(
-        "NaN in an effort",
+        "an effort that is missing for a while",
         lambda log, arm: _with(log, "tau", slice(300, 340), 1, np.nan),
-        ("tau2", ("nan", "not a number", "missing")),
+        "Numbers are missing in {tau2} (40): these samples are not used for the joint.",
     ),
     BadLog(
-        "NaN in a position",
+        "a position that is missing",
         lambda log, arm: _with(log, "q", slice(300, 303), 0, np.nan),
-        ("q1", ("nan", "not a number", "missing")),
+        "3 rows left out where a number is missing: {q1} (3).",
     ),
     BadLog(
-        "an effort that is all NaN", lambda log, arm: _with(log, "tau", slice(None), 1, np.nan), ("tau2",)
+        "an effort without a number",
+        lambda log, arm: _with(log, "tau", slice(None), 1, np.nan),
+        "{tau2} has no number",
     ),
-    BadLog("infinite effort", lambda log, arm: _with(log, "tau", 77, 1, np.inf), ("tau2",)),
-    BadLog("a jump of a position", lambda log, arm: _changed(log, "q", 1, _reset), ("q2", "jump")),
+    BadLog(
+        "an infinite effort",
+        lambda log, arm: _with(log, "tau", 77, 1, np.inf),
+        "Numbers are missing in {tau2} (1)",
+    ),
+    BadLog(
+        "an encoder that was set to a new zero",
+        lambda log, arm: _changed(log, "q", 1, _reset),
+        "{q2} jumps 1 time",
+        "the log is parted there. Was the sensor set to a new zero?",
+    ),
     BadLog(
         "single wrong positions",
         lambda log, arm: _changed(log, "q", 1, _spikes),
-        ("q2", ("jump", "outlier", "spike")),
+        "{q2}: 2 rows left out, where it jumps away and back",
+    ),
+    BadLog("repeated times", lambda log, arm: _times(log, _repeated), "{t}: 3 rows left out"),
+    BadLog(
+        "unsorted times", lambda log, arm: _times(log, _unsorted), "{t}: 9 rows came late", "sorted by time"
     ),
     BadLog(
-        "repeated times",
-        lambda log, arm: _times(log, _repeated),
-        (("t ", "time"), ("repeat", "twice", "same")),
-    ),
-    BadLog(
-        "unsorted times",
-        lambda log, arm: _times(log, _unsorted),
-        (("t ", "time"), ("sort", "back", "order", "rise", "increas")),
-    ),
-    BadLog(
-        "times that begin anew",
+        "a clock that begins anew",
         lambda log, arm: _times(log, _restarted),
-        (("t ", "time"), ("sort", "back", "order", "rise", "increas", "restart")),
+        "{t}: the clock goes back 1 time",
     ),
     BadLog(
         "times in milliseconds",
         lambda log, arm: _times(log, lambda t: 1e3 * t),
-        (("t ", "time"), ("ms", "millisecond")),
+        "column {t}: rows are",
+        "Are times in ms?",
+        is_refused=True,
     ),
-    BadLog("degrees", lambda log, arm: {**log, "q": np.degrees(log["q"])}, ("q", "deg")),
-    BadLog("degrees of one joint", lambda log, arm: _changed(log, "q", 1, np.degrees), ("q2", "deg")),
-    BadLog("motor turns", _motor_turns, ("q", ("turn", "motor"))),
     BadLog(
-        "motor angle of one joint",
+        "degrees",
+        lambda log, arm: {**log, "q": np.degrees(log["q"])},
+        "column {q1}: it reaches",
+        "Are these degrees? Say units: deg",
+        is_refused=True,
+    ),
+    BadLog(
+        "degrees of one joint",
+        lambda log, arm: _changed(log, "q", 1, np.degrees),
+        "column {q2}: it reaches",
+        "Are these degrees?",
+        is_refused=True,
+    ),
+    BadLog(
+        "motor turns",
+        _motor_turns,
+        "column {q1}: it reaches",
+        "turns of the motor, with gear ratio",
+        is_refused=True,
+    ),
+    BadLog(
+        "the motor's angle of one joint",
         lambda log, arm: _changed(log, "q", 1, lambda q: q * _ratio(arm, 1)),
-        ("q2", ("gear", "motor")),
+        "column {q2}: it reaches",
+        "rad of the motor, with gear ratio",
+        is_refused=True,
     ),
     BadLog(
-        "swapped efforts", lambda log, arm: _swapped(log, "tau", 0, 1), ("tau1", "tau2", ("swap", "exchang"))
+        "exchanged efforts",
+        lambda log, arm: _swapped(log, "tau", 0, 1),
+        "columns {tau1} and {tau2} are exchanged.",
+        is_refused=True,
     ),
-    BadLog("swapped positions", lambda log, arm: _swapped(log, "q", 0, 1), ("q1", "q2", ("swap", "exchang"))),
     BadLog(
-        "wrong sign of an effort", lambda log, arm: _changed(log, "tau", 1, np.negative), ("tau2", "sign")
+        "exchanged positions",
+        lambda log, arm: _swapped(log, "q", 0, 1),
+        "columns {q1} and {q2} are exchanged.",
+        is_refused=True,
     ),
-    BadLog("wrong sign of a position", lambda log, arm: _changed(log, "q", 1, np.negative), ("q2", "sign")),
-    BadLog("clipped efforts", lambda log, arm: _changed(log, "tau", 1, _clipped), ("tau2", "clip")),
+    BadLog(
+        "wrong sign of an effort",
+        lambda log, arm: _changed(log, "tau", 1, np.negative),
+        "column {tau2} has the wrong sign",
+        is_refused=True,
+    ),
+    BadLog(
+        "wrong sign of a position",
+        lambda log, arm: _changed(log, "q", 1, np.negative),
+        "column {q2} has the wrong sign",
+        is_refused=True,
+    ),
+    BadLog(
+        "a joint that turns the other way",
+        lambda log, arm: _changed(_changed(log, "q", 1, np.negative), "tau", 1, np.negative),
+        "columns {q2} and {tau2} both have the wrong sign: the joint turns the other way",
+        is_refused=True,
+    ),
+    BadLog(
+        "another zero",
+        lambda log, arm: _changed(log, "q", 1, lambda q: q - 0.5 * np.pi),
+        "column {q2} has another zero than the arm file: add 90 deg.",
+        is_refused=True,
+        options={"units": "rad"},
+    ),
+    BadLog(
+        "torque of the motor, not times the ratio",
+        lambda log, arm: _changed(log, "tau", 1, lambda x: x / _ratio(arm, 1)),
+        "column {tau2} is motor torque; multiply it by the gear ratio",
+        is_refused=True,
+    ),
+    BadLog("clipped efforts", lambda log, arm: _changed(log, "tau", 1, _clipped), "{tau2} is clipped at"),
     BadLog(
         "an effort that never changes",
         lambda log, arm: _changed(log, "tau", 1, _stuck),
-        ("tau2", ("constant", "never changes", "same")),
+        "{tau2}",
+        "in every row: a sensor that is off?",
     ),
     BadLog(
         "a position that never changes",
         lambda log, arm: _changed(log, "q", 1, _stuck),
-        ("q2", ("constant", "never", "stand", "same", "not move")),
+        "{q2}",
+        "in every row while others move",
     ),
     BadLog(
-        "millinewton metres",
+        "thousandths",
         lambda log, arm: {**log, "tau": 1e3 * log["tau"]},
-        ("tau", ("unit", "1000", "gain", "factor")),
-    ),
-    BadLog(
-        "motor torque, not times the ratio",
-        lambda log, arm: _changed(log, "tau", 1, lambda x: x / _ratio(arm, 1)),
-        ("tau2", ("gear", "ratio")),
+        "beyond the largest efforts of the joints; {tau1} reaches",
+        "Are they in mN m? Check the unit.",
     ),
 )

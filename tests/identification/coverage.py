@@ -189,6 +189,19 @@ def circumstances() -> dict[str, Circumstance]:
     return {one.name: one for one in made}
 
 
+def realistic() -> Circumstance:
+    """A short log with a little of everything that is wrong with logs."""
+    arm = small_true(2)
+    motion = excited_motion(arm, 6.0, 1)
+    rms = np.sqrt(np.mean(measured(arm, motion, rate=100.0)["tau"] ** 2, axis=0))
+
+    def log(seed: int) -> dict[str, Floats]:
+        noise = {"effort_noise": rms * [0.01, 0.05], "q_noise": 2e-5, "q_step": 5e-5}
+        return measured(arm, motion, rate=125.0, delay=0.003, seed=seed, **noise)
+
+    return Circumstance("realistic", arm, believed(arm), motion, log)
+
+
 def main(count: int, chosen: Sequence[str]) -> None:
     """The table, in Markdown."""
     print("| circumstance | parameters | mean | least | most | largest bias / std | spread | s |")

@@ -17,15 +17,13 @@ from forearm.identification.motor_fit import MotorFit
 from forearm.identification.noise_model import Autocovariances
 from forearm.identification.questions import FitRequest, unknowns_of
 from forearm.identification.rows import Extras, Rows, RowSource
+from forearm.identification.shift_search import ShiftSearch
 from forearm.progress import Progress
 from forearm.spatial import Floats
 
 FOLDS = 5  # parts of a single log that are left out in turn
 MOST_KEPT = 100_000_000  # bytes of rows: more are made anew in every pass
 PASSES = 12  # of a stage
-SHIFT_MOVES = 0.05  # of its deviation: a shift that moves less has settled,
-SHIFT_RESTS = 0.4  # after some passes one that moves less than that
-MOST_SHIFT = 50.0  # periods: efforts that come later belong to another motion
 STILL = 0.01  # of their deviations: unknowns that move less have settled
 ENOUGH = 2.0  # rows for each unknown, at least
 HUBER = 1.345  # deviations beyond which a row counts less
@@ -121,26 +119,17 @@ class Fitting:
         total = source.log.signals.used // source.averaged
         return condense(rows, self.model.arm.n, self.model.width + 1 + further, self.folds, total)
 
-    def shift(self, solution: FitSolution, k: int = 0) -> bool:
-        """Move efforts by the shifts that pass k found; whether any moved.
-
-        Rows come and go at reversals as a shift moves, and it may never come to rest: what counts as rest
-        grows with the passes.
-        """
-        moved = False
-        rest = SHIFT_MOVES * 2.0 ** max(k - 3, 0)
-        for log, source in enumerate(self.sources):
-            place = solution.unknowns.shift_place(log)
-            if place is None:
-                continue
-            step = float(solution.x[place])
-            spread = math.sqrt(float(_variance(solution, place)))
-            if abs(step) > max(min(rest, SHIFT_RESTS) * spread, 1e-4 * source.log.signals.period):
-                most = MOST_SHIFT * source.log.signals.period
-                self.sources[log] = replace(source, shift=float(np.clip(source.shift - step, -most, most)))
-                self._kept.pop(log, None)
-                moved = True
-        return moved
+    def shift(self, solution: FitSolution, search: ShiftSearch) -> bool:
+        """Move efforts by what a pass asks for; whether any moved."""
+        places = [solution.unknowns.shift_place(log) for log in range(len(self.sources))]
+        steps = np.array([0.0 if place is None else -float(solution.x[place]) for place in places])
+        spreads = [0.0 if place is None else math.sqrt(_variance(solution, place)) for place in places]
+        now = np.array(self.shifts)
+        wanted = search.after(now, steps, np.array(spreads), float(np.mean(np.log(solution.sigma))))
+        for log in np.flatnonzero(wanted != now).tolist():
+            self.sources[log] = replace(self.sources[log], shift=float(wanted[log]))
+            self._kept.pop(log, None)
+        return bool((wanted != now).any())
 
 
 def _variance(solution: FitSolution, place: int) -> float:
@@ -193,6 +182,7 @@ def _passes(
     """Gauss and Newton's steps: rows at x, solved, until x and the shifts stay."""
     model, weighted = fitting.model, fitting.weighting != "ordinary"
     changes = not model.is_linear
+    search = ShiftSearch([source.log.signals.period for source in fitting.sources])
     for k in range(PASSES):
         data = fitting.condensed(x, coefficients)
         unknowns = unknowns_of(model, fitting.asked, x, is_full, fitting.shifts)
@@ -201,7 +191,7 @@ def _passes(
         found = (
             _bounded(model, x, solution.x[: len(model.names)]) if changes else solution.x[: len(model.names)]
         )
-        moved = fitting.shift(solution, k)
+        moved = any(fitting.asked.shifts) and fitting.shift(solution, search)
         still = not changes or _is_still(solution, x, found)
         x = found
         # slopes of the first pass are those of the arm as given, or of rows that are not whitened yet

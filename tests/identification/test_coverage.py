@@ -1,0 +1,60 @@
+"""Intervals hold the truth as often as they say, over logs that differ by their noise alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from identification.coverage import (
+    CONFIDENCE,
+    Circumstance,
+    Coverage,
+    circumstances,
+    coverage_of,
+    fewest_covered,
+    most_covered,
+    realistic,
+)
+
+RARE = 1e-3  # probability that a right interval fails a test of all parameters
+# With 40 logs a share of 0.8 shows; bias of a fifth of a deviation is allowed for: filters bend a little.
+BIASED = CONFIDENCE - 0.02
+
+
+def check(found: Coverage, seeds: int) -> None:
+    """Shares within what chance allows for every parameter, and deviations of the right size."""
+    covered = np.round(found.shares * found.told)
+    least = fewest_covered(seeds, BIASED, RARE / len(found.names))
+    most = most_covered(seeds, 0.99, RARE / len(found.names))
+    assert (found.told == seeds).all(), found.names
+    assert covered.min() >= least, dict(zip(found.names, covered.tolist(), strict=True))
+    assert covered.max() <= most
+    # the mean over parameters tells more: they are not independent, but twenty say more than one
+    assert abs(found.shares.mean() - CONFIDENCE) < (0.04 if seeds < 100 else 0.025)
+    assert found.spread.min() > (0.5 if seeds < 100 else 0.75)
+    assert found.spread.max() < (1.6 if seeds < 100 else 1.3)
+
+
+def test_bounds_are_those_of_the_binomial_distribution() -> None:
+    rng = np.random.default_rng(1)
+    drawn = rng.binomial(40, 0.95, 200_000)
+    low, high = fewest_covered(40, 0.95, 1e-3), most_covered(40, 0.8, 1e-3)
+    assert np.mean(drawn < low) <= 1e-3 < np.mean(drawn <= low)
+    eight = rng.binomial(40, 0.8, 200_000)
+    assert np.mean(eight > high) <= 1.2e-3 < np.mean(eight >= high)
+
+
+@pytest.mark.slow
+def test_intervals_of_forty_realistic_logs() -> None:
+    """Unequal noise of joints, noise and steps of positions, a delay of the efforts."""
+    check(coverage_of(realistic(), range(40)), 40)
+
+
+LONG = ("effort noise", "q noise 1e-4 rad", "ordinary, unequal joint noise", "closed loop that sticks")
+
+
+@pytest.mark.parametrize("name", LONG)
+@pytest.mark.long
+def test_intervals_of_three_hundred_logs(name: str) -> None:
+    case: Circumstance = circumstances()[name]
+    count = 100 if "loop" in name else 300
+    check(coverage_of(case, range(count)), count)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from arms import random_arm
 
 from forearm import Arm, Friction, InputError, LossWarning, Motor, NameNotFound, load
 from forearm.arm.deviations import Deviations
+from forearm.cli.main import main
 from forearm.files.armfile_read import arm_from_document
 from forearm.files.armfile_write import arm_text, to_document
 from forearm.kernels.cache_key import told
@@ -159,8 +162,16 @@ def test_a_file_says_where(line: str, text: str) -> None:
         arm_from_document(parse_toml(whole.encode(), "arm.toml"), "arm.toml")
 
 
-def test_formats_without_them_say_so(known: Arm, tmp_path: Any) -> None:
+def test_formats_without_them_say_so(known: Arm, tmp_path: Path) -> None:
     with pytest.warns(LossWarning, match="deviations"):
         known.to_urdf(tmp_path / "a.urdf")
     with pytest.warns(LossWarning, match="deviations"):
         known.to_mjcf(tmp_path / "a.xml")
+
+
+def test_info_shows_them(known: Arm, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    known.save(tmp_path / "known.toml")
+    assert main(["info", str(tmp_path / "known.toml")]) == 0
+    assert "+-" in capsys.readouterr().out
+    assert main(["info", str(tmp_path / "known.toml"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["arm"]["deviations"] == dict(known.deviations)

@@ -190,7 +190,7 @@ def test_expected_deviations_are_those_of_fits() -> None:
     blocks = [base_parameters(arm).regressor(q, qd, qdd)]
     N = [1.0, 45.0, 1.0]
     for i in range(3):
-        columns = [N[i] ** 2 * qd[:, i], N[i] * (qd[:, i] > 0.0), -N[i] * (qd[:, i] < 0.0) * -1.0]
+        columns = [N[i] ** 2 * qd[:, i], N[i] * (qd[:, i] > 0.0), N[i] * (qd[:, i] < 0.0)]
         block = np.zeros((len(q), 3, 3))
         block[:, i] = np.array(columns).T
         blocks.append(block)
@@ -330,6 +330,17 @@ def test_errors_say_what_to_do(given: dict[str, Any], message: str) -> None:
 def test_voltages_need_motors() -> None:
     with pytest.raises(fa.InputError, match="excite, voltage: the motor of joint1 is not known"):
         fa.excite(random_arm(5, 3, drives=False), 2.0, voltage=24.0)
+
+
+def test_joints_that_cannot_move_are_named() -> None:
+    arm = driven_arm()
+    for change, said in (
+        ({"limits": fa.Limits(0.1, 0.1)}, "a range of 0"),
+        ({"max_speed": 0.0}, "a max_speed of 0"),
+        ({"max_effort": 0.0}, "a max_effort of 0"),
+    ):
+        with pytest.raises(fa.InputError, match=rf"joint2 of 'random5' has {said} and cannot move; .*lock"):
+            fa.excite(arm.with_joint("joint2", **change), 2.0)
 
 
 def test_wrong_files_are_refused(tmp_path: Path) -> None:

@@ -17,8 +17,9 @@ from identification.identified import PERIOD, seven_joints, two_joints, two_link
 from forearm import InputError, Joint, Limits, load
 from forearm.dynamics.reference import inverse
 from forearm.identification.parameter_set import ParameterSet
-from forearm.identification.report.advice import measure_next, movements
+from forearm.identification.report.advice import measure_next
 from forearm.identification.report.friction_curves import friction_curve, law_of
+from forearm.identification.report.movement import movements
 from forearm.identification.report.page import page
 from forearm.identification.report.rows import parameter_rows, split_name
 from forearm.identification.report.spectra import welch

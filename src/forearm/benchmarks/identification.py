@@ -107,7 +107,7 @@ def _predicted(arm: Arm, log: dict[str, Floats], fit: FittedStage) -> Floats:
     model = effort_model(arm, "motor", None)
     x = fit.x[: len(model.names)]
     nothing = np.zeros_like(log["q"])
-    s = Samples(log["t"], log["q"], log["qd"], log["qdd"], nothing, nothing, nothing == 0.0, None, True)
+    s = Samples(log["t"], log["q"], log["qd"], log["qdd"], nothing, nothing == 0.0, None, True)
     return model.times(model.columns(s, x)[0], x)
 
 

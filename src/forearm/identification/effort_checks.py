@@ -98,7 +98,7 @@ def _some_samples(log: PreparedLog, scale: EffortScale) -> Samples | None:
     return Samples(**joined, current=None, starts=True)
 
 
-_ARRAYS = ("t", "q", "qd", "qdd", "effort", "slope", "usable")
+_ARRAYS = ("t", "q", "qd", "qdd", "effort", "usable")
 
 
 class _Look:
@@ -154,13 +154,13 @@ class _Look:
         weights, left, x = 1.0 / spread, np.ones(self.n), np.zeros(count)
         for _ in range(ROUNDS):
             total = np.zeros((count + 1, count + 1))
-            for w, (which, N) in zip(weights, own, strict=True):
-                total[np.ix_(which, which)] += w * N
+            for w, (places, N) in zip(weights, own, strict=True):
+                total[np.ix_(places, places)] += w * N
             sizes = np.sqrt(np.maximum(np.diag(total)[:-1], 1e-300))
             scaled = total[:-1, :-1] / np.outer(sizes, sizes) + SMALL * np.eye(count)
             x = np.linalg.solve(scaled, total[:-1, -1] / sizes) / sizes
             z = np.append(x, -1.0)
-            left = np.array([max(float(z[which] @ N @ z[which]), 0.0) for which, N in own]) / spread
+            left = np.array([max(float(z[at] @ N @ z[at]), 0.0) for at, N in own]) / spread
             left = np.maximum(left, 1e-6)
             weights = 1.0 / (spread * left)
         return left, x

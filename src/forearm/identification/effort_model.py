@@ -265,8 +265,7 @@ class EffortScale:
         effort = s.effort * self.factor + s.qd * self.by_speed
         if self.of_current is not None and s.current is not None:
             effort = s.current * self.of_current
-        slope = s.slope * self.factor + s.qdd * self.by_speed
-        return replace(s, effort=effort, slope=slope)
+        return replace(s, effort=effort)
 
 
 def effort_scale(kind: EffortKind, K: Floats, R: Floats) -> EffortScale:

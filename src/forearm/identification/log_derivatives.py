@@ -187,7 +187,7 @@ def _by_sums(t: Floats, q: Floats, half: int, degree: int) -> tuple[Floats, Floa
     count = len(t) - 2 * half
     groups = -(-count // half)
     size = 3 * half
-    # the last windows of the last group are those of its last sample: they are cut off again
+    # windows that reach beyond the last sample are made of it, and left out below
     places = np.minimum(np.arange(groups)[:, None] * half + np.arange(size), len(t) - 1)
     times, values = t[places], q[places]
     origin = times[:, size // 2, None]
@@ -197,28 +197,28 @@ def _by_sums(t: Floats, q: Floats, half: int, degree: int) -> tuple[Floats, Floa
     powers = np.ones((groups, size, 2 * degree + 1))
     for k in range(2 * degree):
         powers[..., k + 1] = powers[..., k] * x
-    sums = _over_windows(powers, half)
-    moments = _over_windows(powers[..., : degree + 1, None] * (values - centre)[:, :, None, :], half)
-    normal = sums[..., np.add.outer(np.arange(degree + 1), np.arange(degree + 1))]
-    c = np.linalg.solve(normal, moments)  # (groups, half, degree + 1, n)
-    at = x[:, half : 2 * half, None]
+    sums = _over_windows(powers, half)[:count]
+    moments = _over_windows(powers[..., : degree + 1, None] * (values - centre)[:, :, None, :], half)[:count]
+    normal = sums[:, np.add.outer(np.arange(degree + 1), np.arange(degree + 1))]
+    c = np.linalg.solve(normal, moments)  # (count, degree + 1, n)
+    at = x[:, half : 2 * half].reshape(-1, 1)[:count]
     out = []
     for order in range(3):
         for_all = np.array([math.perm(k, order) for k in range(degree + 1)], dtype=np.float64)
         slopes = c * for_all[:, None]
-        total = slopes[..., degree, :]
+        total = slopes[:, degree]
         for k in range(degree - 1, order - 1, -1):
-            total = total * at + slopes[..., k, :]
-        out.append((total / reach**order).reshape(groups * half, -1)[:count])
+            total = total * at + slopes[:, k]
+        out.append(total / reach**order)
     return out[0] + np.repeat(centre[:, 0], half, axis=0)[:count], out[1], out[2]
 
 
 def _over_windows(columns: Floats, half: int) -> Floats:
-    """Sums over 2 half + 1 of 3 half samples, (groups, 3 half, ...): (groups, half, ...)."""
+    """Sums over 2 half + 1 of 3 half samples, (groups, 3 half, ...): (groups x half, ...)."""
     total = np.cumsum(columns, axis=1)
     ends = total[:, 2 * half :]
     begins = np.concatenate([np.zeros_like(total[:, :1]), total[:, : half - 1]], axis=1)
-    return np.asarray(ends - begins)
+    return np.asarray((ends - begins).reshape(-1, *columns.shape[2:]))
 
 
 def _derivatives(t: Floats, q: Floats, half: int, degree: int, every: int) -> tuple[Floats, Floats, Floats]:

@@ -208,4 +208,4 @@ def _joined(a: Samples, b: Samples) -> Samples:
     return Samples(**arrays, current=current, starts=a.starts)
 
 
-_ARRAYS = ("t", "q", "qd", "qdd", "effort", "slope", "usable")
+_ARRAYS = ("t", "q", "qd", "qdd", "effort", "usable")

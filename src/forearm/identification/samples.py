@@ -23,7 +23,6 @@ class Samples:
         q, qd, qdd: the motion (T, n) that they belong to, a shift before; filtered without delay, rad (m),
             per s and s^2.
         effort: torques, currents or voltages (T, n), as measured.
-        slope: d effort / dt (T, n), smoothed: what a further shift would change.
         usable: (T, n), False where the effort of a joint says nothing: clipped, or not a number.
         current: currents (T, n), A, where a log has them beside voltages; else None.
         starts: whether a new piece begins here; False: it goes on where the block before ended.
@@ -34,7 +33,6 @@ class Samples:
     qd: Floats
     qdd: Floats
     effort: Floats
-    slope: Floats
     usable: NDArray[np.bool_]
     current: Floats | None
     starts: bool

@@ -159,8 +159,8 @@ def _impossible(model: EffortModel, parameters: ParameterSet, std: ParameterSet)
         if away < -CLEARLY * std[name]:
             made.append(
                 f"{name} came out at {parameters[name]:.4g} +- {std[name]:.2g}, which no drive has: "
-                "something else acts on that joint (a wrong sign, an offset, a spring, elasticity), or it moved too "
-                "little. The arm has the nearest value that is possible."
+                "something else acts there (a wrong sign, an offset, a spring, elasticity), or it moved "
+                "too little. The arm has the nearest value that is possible."
             )
     return made
 

@@ -4,7 +4,7 @@ of the hand a box.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -208,7 +208,19 @@ def excitation_limits(
         what = "largest torque, acceleration, rad/s^2, m/s^2"
         assumed = _filled(arm, unknown, ACCELERATION, slides, notes, what)
         hard = np.where(bounded, np.inf, assumed)
+    _check_room(arm, {"a range": upper - lower, "a max_speed": fast, "a max_effort": drives.torque})
     return ExcitationLimits(arm, lower + free, upper - free, fast, hard, drives, _box(box), tuple(notes))
+
+
+def _check_room(arm: Arm, sizes: Mapping[str, Floats]) -> None:
+    """Refuse joints that the arm itself holds still."""
+    for what, size in sizes.items():
+        for joint, one in zip(arm.joints, size, strict=True):
+            if not one > 0.0:
+                raise InputError(
+                    f"excite: {joint.name} of {arm.name!r} has {what} of 0 and cannot move; change it in the "
+                    f"arm file, or excite arm.lock({{{joint.name!r}: ...}})."
+                )
 
 
 def _ranges(arm: Arm, slides: NDArray[np.bool_], notes: list[str]) -> tuple[Floats, Floats]:

@@ -1,8 +1,8 @@
 """The torques that a state needs whichever way its joints are about to move: friction forwards, and
 backwards.
 
-Where a joint turns round its friction jumps. Between the two torques it does so at any speed, and a motion
-whose torques forwards and backwards are both within limits has no jump that leaves them.
+Where a joint turns round, its friction jumps from one to the other. A motion whose torques are within limits
+with either has no jump that leaves them.
 """
 
 from __future__ import annotations

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.arm.joint import Joint
-from forearm.identification.report.rows import ParameterRow, inertial_kind, measured_rms, parameter_rows
-from forearm.spatial import Floats
+from forearm.identification.report.movement import Moved, movements
+from forearm.identification.report.rows import ParameterRow, inertial_kind, parameter_rows
 
 if TYPE_CHECKING:
     from forearm.identification.result import Identification
@@ -25,36 +25,19 @@ MOST = 8  # sentences
 MATTERS = 0.01  # of the measured efforts: what a deviation makes beyond it matters
 
 
-@dataclass(frozen=True)
-class Moved:
-    """How far and how fast a joint moved in the logs.
-
-    Attributes:
-        reach: share of its range, of a turn where it has no limits; NaN where it slides without limits.
-        speed: largest, rad/s (m/s).
-        share: of its largest speed, NaN where that is not known.
-        acceleration: rms, rad/s^2 (m/s^2).
-    """
-
-    reach: float
-    speed: float
-    share: float
-    acceleration: float
-
-
 def measure_next(found: Identification) -> list[str]:
     """Sentences on what another log should show, the poorest first; none where nothing is poor."""
     rows = parameter_rows(found)
-    poor = sorted(
-        ((_relative(row, rows, found), row) for row in rows), key=lambda pair: pair[0], reverse=True
-    )
     moved = movements(found)
+    poor = sorted(
+        ((_relative(row, rows, found, moved), row) for row in rows), key=lambda pair: pair[0], reverse=True
+    )
     owners: dict[str, list[tuple[float, ParameterRow]]] = {}
     for relative, row in poor:
         said_already = not row.is_known and any(row.name in text for text in found.unidentifiable)
         if relative > POOR and not said_already and _matters(row, found, moved):
             owners.setdefault(row.owner, []).append((relative, row))
-    said = [_sentence(found, owner, worst, rows) for owner, worst in list(owners.items())[:MOST]]
+    said = [_sentence(found, moved, worst, rows) for worst in list(owners.values())[:MOST]]
     if len(owners) > MOST:
         said.append(f"So are parameters of {', '.join(list(owners)[MOST:])}.")
     said += _alike(found, rows, {row.name for worst in owners.values() for _, row in worst})
@@ -64,42 +47,13 @@ def measure_next(found: Identification) -> list[str]:
     return said
 
 
-def movements(found: Identification) -> list[Moved]:
-    """How far and how fast each joint moved."""
-    accelerations = _accelerations(found)
-    made = []
-    for i, joint in enumerate(found.before.joints):
-        known = [log.signals for log in found.logs]
-        fastest = max(float(s.fastest[i]) for s in known)
-        share = fastest / joint.max_speed if joint.max_speed else math.nan
-        whole = joint.limits.upper - joint.limits.lower
-        whole = whole if math.isfinite(whole) else 2.0 * math.pi if joint.kind == "revolute" else math.nan
-        crossed = max(float(s.q_high[i]) for s in known) - min(float(s.q_low[i]) for s in known)
-        made.append(Moved(crossed / whole if whole else math.nan, fastest, share, float(accelerations[i])))
-    return made
-
-
-def _accelerations(found: Identification) -> Floats:
-    """Root of the mean square of qdd (n,), from speeds at the samples that are kept."""
-    steps = np.diff(found.t)
-    usual = np.median(steps[steps > 0.0]) if (steps > 0.0).any() else 1.0
-    even = (steps > 0.0) & (steps < 3.0 * usual) & (np.diff(found.log_of) == 0.0)
-    if not even.any():
-        return np.zeros(found.arm.n)
-    rates = np.diff(found.speed, axis=0)[even] / steps[even, None]
-    return np.asarray(np.sqrt(np.nanmean(rates**2, axis=0)))
-
-
 def _matters(row: ParameterRow, found: Identification, moved: list[Moved]) -> bool:
     """Whether one deviation shows in efforts, as far as their size can be told from the motion."""
     path = _joints_towards(found.before, row.owner)
-    if (
-        not path
-        or not row.is_known
-        or not (row.is_inertial or row.key.startswith(("friction", "motor.rotor")))
-    ):
+    can_tell = row.is_inertial or row.key.startswith(("friction", "motor.rotor"))
+    if not (path and row.is_known and can_tell):
         return row.key != "offset"
-    joint, least = found.arm.joints[path[-1]], float(measured_rms(found)[path].min())
+    joint, least = found.arm.joints[path[-1]], min(moved[i].effort for i in path)
     ratio = _ratio(joint)
     gear = abs(joint.motor.gear_ratio) if joint.motor is not None else 1.0
     acceleration = max(moved[i].acceleration for i in path)
@@ -113,13 +67,15 @@ def _matters(row: ParameterRow, found: Identification, moved: list[Moved]) -> bo
     return row.std * factors.get(row.key, kinds[inertial_kind(row.key)]) > MATTERS * least
 
 
-def _relative(row: ParameterRow, rows: list[ParameterRow], found: Identification) -> float:
+def _relative(
+    row: ParameterRow, rows: list[ParameterRow], found: Identification, moved: list[Moved]
+) -> float:
     """The deviation against the size that such a number has there."""
     size = _size(row)
     if row.is_inertial:
         size = _inertial_size(row, rows)
     elif row.key.startswith("friction.") and "speed" not in row.key:
-        size = _friction_size(row, rows, found)
+        size = _friction_size(row, rows, found, moved)
     return row.std / size if size > 0.0 else math.inf
 
 
@@ -129,10 +85,12 @@ def _inertial_size(row: ParameterRow, rows: list[ParameterRow]) -> float:
     return max(_size(r) for r in same if r.owner == row.owner) or max(map(_size, same))
 
 
-def _friction_size(row: ParameterRow, rows: list[ParameterRow], found: Identification) -> float:
+def _friction_size(
+    row: ParameterRow, rows: list[ParameterRow], found: Identification, moved: list[Moved]
+) -> float:
     """The largest friction of the joint at the speeds of the logs, as its viscous or dry part would be."""
     index = next((i for i, j in enumerate(found.before.joints) if j.name == row.owner), None)
-    fastest = 0.0 if index is None else movements(found)[index].speed * _ratio(found.arm.joints[index])
+    fastest = 0.0 if index is None else moved[index].speed * _ratio(found.arm.joints[index])
     torques = [
         _size(r) * (fastest if r.key == "friction.viscous" else 1.0)
         for r in rows
@@ -155,21 +113,23 @@ def _size(row: ParameterRow) -> float:
 
 
 def _sentence(
-    found: Identification, owner: str, worst: list[tuple[float, ParameterRow]], rows: list[ParameterRow]
+    found: Identification,
+    moved: list[Moved],
+    worst: list[tuple[float, ParameterRow]],
+    rows: list[ParameterRow],
 ) -> str:
     relative, row = worst[0]
-    count = sum(r.owner == owner for r in rows)
+    count = sum(r.owner == row.owner for r in rows)
     many = f"{len(worst)} of {count} parameters {'is' if len(worst) == 1 else 'are'}"
     many = many if count > 1 else "its one parameter is"
     how = (
         f"+-{100.0 * relative:.0f} % of its size" if math.isfinite(relative) else "the data say nothing of it"
     )
-    head = f"{owner}: {many} poorly known, worst {row.key} ({how})."
-    return f"{head} {_remedy(found, row, relative)}"
+    head = f"{row.owner}: {many} poorly known, worst {row.key} ({how})."
+    return f"{head} {_remedy(found, moved, row, relative)}"
 
 
-def _remedy(found: Identification, row: ParameterRow, relative: float) -> str:
-    moved = movements(found)
+def _remedy(found: Identification, moved: list[Moved], row: ParameterRow, relative: float) -> str:
     path = _joints_towards(found.before, row.owner)
     if row.key.startswith(("friction.static", "friction.stribeck")) and path:
         return _creep(found, path[-1])

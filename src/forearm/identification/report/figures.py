@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from forearm.identification.result import Identification
 
 STRETCHES = 240  # of a curve of which the extremes are drawn
-ALL_STRETCHES = 4000  # of all joints, so that pages of long arms stay small
+ALL_STRETCHES = 2500  # of all joints, so that pages of long arms stay small
 BAND = 0.95  # that white noise stays below
 LOWEST = -30.0  # dB
 WIDE, HIGH = 560.0, 210.0
@@ -48,8 +48,8 @@ class OverTime:
         """Measured less predicted efforts of a joint, before and now."""
         found = self.found
         curves = {
-            "before": (found.measured - found.predicted_before)[:, i],
-            "predicted": found.residual[:, i],
+            "before": found.measured[:, i] - found.predicted_before[:, i],
+            "predicted": found.measured[:, i] - found.predicted[:, i],
         }
         level = 2.0 * float(found.noise[i])
         said = f"measured less predicted efforts of {self._name(i)}, with two deviations of the noise"

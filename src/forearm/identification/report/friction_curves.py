@@ -49,7 +49,7 @@ def friction_curve(found: Identification, i: int) -> FrictionCurve | None:
     if most == 0.0:
         return None
     gain = found.parameters.get(f"{new.name}.gain", 1.0)
-    shown = found.residual[:, i] + gain * law_of(new, speed, found.torque_side)
+    shown = found.measured[:, i] - found.predicted[:, i] + gain * law_of(new, speed, found.torque_side)
     edges = np.linspace(-most, most, BINS + 1)
     bins = np.digitize(speed, edges[1:-1])
     parts = [(k, shown[(bins == k) & np.isfinite(shown)]) for k in range(BINS)]

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 STYLE = Path(__file__).with_name("page.css")
 ENDINGS = (".html", ".htm")
+MOST_LABEL = 300  # characters
 LONG = 30  # characters of a cell that may be broken
 DOUBT = {"What the data cannot tell": "unknown", "What to measure next": "next"}  # sections of their own
 
@@ -119,7 +120,7 @@ def _parameters(found: Identification) -> str:
     rows = parameter_rows(found)
     told = summary.parameters_table(found)
     bars = [interval_bar(row) for row in rows]
-    labels = [f"<small>{escape(row.label)}</small>" * (row.label != row.name) for row in rows]
+    labels = [f"<small>{escape(_cut(row.label))}</small>" * (row.label != row.name) for row in rows]
     sure = f"{100.0 * found.confidence:g} % interval"
     key = _key((("now", sure),), (("is", "now"), ("was", "before")))
     note = (
@@ -127,6 +128,11 @@ def _parameters(found: Identification) -> str:
         "nearest that bodies can have.</p>"
     )
     return key + note + _table(Report(told.header, told.rows), {1: (sure, bars)}, labels)
+
+
+def _cut(label: str) -> str:
+    """A combination of so many parameters that nobody reads all of them, cut."""
+    return label if len(label) <= MOST_LABEL else f"{label[:MOST_LABEL].rpartition(' ')[0]} ..."
 
 
 def _efforts(found: Identification) -> str:

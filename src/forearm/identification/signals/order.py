@@ -24,7 +24,8 @@ def period_of(table: LogTable, t: Floats) -> float:
             f"{table.name}, column {table.headings[0]!r}: times never rise; expected the time of each row, s."
         )
     median = float(np.median(steps))
-    return float(np.mean(steps[np.abs(steps - median) <= 0.5 * median]))
+    near = steps[np.abs(steps - median) <= 0.5 * median]
+    return float(np.mean(near)) if len(near) else median
 
 
 def check_back(table: LogTable, t: Floats, period: float) -> None:

@@ -20,7 +20,7 @@ from forearm.identification.signals.scan import Scan
 from forearm.identification.signals.sources import LogRequest, open_log
 from forearm.identification.signals.table import LogTable
 from forearm.identification.signals.tally import Tally
-from forearm.identification.signals.windows import SLOPE_HALF, WindowPlan, samples_of
+from forearm.identification.signals.windows import WindowPlan, samples_of
 from forearm.spatial import Floats
 from forearm.trajectories.recorded import units_of
 from forearm.values import check_kind, check_number
@@ -153,7 +153,7 @@ def _logged(reader: LogReader, read: FirstRead) -> PreparedLog:
         "...); derivatives='position' takes them from the positions."
     )
     unknown = np.full(table.n, math.nan)
-    return _prepared(reader, read, SLOPE_HALF, True, math.nan, (noise, unknown, unknown))
+    return _prepared(reader, read, 0, True, math.nan, (noise, unknown, unknown))
 
 
 def _states(reader: LogReader, read: FirstRead) -> PreparedLog:

@@ -16,6 +16,7 @@ from forearm.identification.signals.table import LogTable, in_chunks
 from forearm.identification.signals.tally import Tally
 from forearm.spatial import Floats
 
+HUGE = 1e30  # larger numbers mark what was not measured
 JUMPS = 4.0  # times the steps of a position: a jump
 # The largest steps, which may be jumps themselves, do not tell how fast a position moves:
 LARGEST = 20  # of them, and
@@ -98,10 +99,13 @@ class LogReader:
         return np.concatenate(chunks), is_whole
 
     def _timed(self, chunks: Iterator[Floats]) -> Iterator[Floats]:
-        """Rows whose numbers become times, where a period was given."""
+        """Rows whose numbers become times, where a period was given; what no sensor gives is missing."""
         for rows in chunks:
             if self._given is not None:
                 rows[:, 0] *= self._given
+            is_number = np.abs(rows) < HUGE
+            if not is_number.all():
+                rows[~is_number] = np.nan
             yield rows
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +15,6 @@ from forearm.identification.signals.table import LogTable
 from forearm.spatial import Floats
 
 BLOCK = 4096  # samples at most in a block
-ALL, SLOPE = (0, 1, 2), (1,)  # derivatives of a window's polynomial
-SLOPE_HALF = 4  # half window of slopes of efforts where the motion needs none
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +24,7 @@ class WindowPlan:
     Attributes:
         table: where the rows are from.
         period: between rows, s; None: rows are states, without a time.
-        half: half window; where derivatives are logged, of the slope of efforts alone.
+        half: half window; 0 where derivatives are logged.
         is_logged: whether qd and qdd are taken as they were logged.
         lowest, highest: efforts (n,) from which on they are clipped.
         is_dead: joints (n,) whose effort says nothing.
@@ -39,11 +37,6 @@ class WindowPlan:
     lowest: Floats
     highest: Floats
     is_dead: Floats
-
-    @property
-    def lost(self) -> int:
-        """Rows that each end of a piece loses."""
-        return 0 if self.period is None else self.half
 
 
 def samples_of(plan: WindowPlan, stretches: Iterable[PieceRows], shift: float) -> Iterator[Samples]:
@@ -83,7 +76,7 @@ class _SampleMaker:
         """What can be given after these rows."""
         ready = self._shifter.shifted(self._rows[:0] if rows is None else self._marked(rows), rows is None)
         self._rows = np.concatenate([self._rows, ready]) if len(self._rows) else ready
-        edge = 2 * self._plan.lost
+        edge = 2 * self._plan.half
         while len(self._rows) >= BLOCK + edge or (rows is None and len(self._rows) > edge):
             yield self._block(self._rows[: BLOCK + edge])
             self._rows = self._rows[BLOCK:]
@@ -117,16 +110,12 @@ class _SampleMaker:
 
     def _block(self, rows: Floats) -> Samples:
         plan = self._plan
-        n, lost = plan.table.n, plan.lost
+        n, lost = plan.table.n, plan.half
         inner = rows[lost : len(rows) - lost]
         if plan.is_logged:
             motion = [np.ascontiguousarray(inner[:, 1 + k * n : 1 + (k + 1) * n]) for k in range(3)]
         else:
-            motion = _windows(rows[:, 0], rows[:, 1 : 1 + n], plan, ALL)
-        if plan.period is None:
-            slope = np.zeros((len(inner), n))
-        else:
-            slope = _windows(rows[:, 0], rows[:, self._effort], plan, SLOPE)[0]
+            motion = _windows(rows[:, 0], rows[:, 1 : 1 + n], plan)
         current = inner[:, self._effort.stop : self._efforts.stop].copy() if self._has_current else None
         return Samples(
             t=inner[:, 0].copy(),
@@ -134,7 +123,6 @@ class _SampleMaker:
             qd=motion[1],
             qdd=motion[2],
             effort=inner[:, self._effort].copy(),
-            slope=slope,
             usable=inner[:, self._usable] > 0.0,
             current=current,
             starts=self._starts,
@@ -146,8 +134,8 @@ def _places(table: LogTable, quantity: str) -> range:
     return range(where.start, where.stop)
 
 
-def _windows(t: Floats, values: Floats, plan: WindowPlan, orders: Sequence[int]) -> list[Floats]:
-    """Value, slope or curvature of the windows' polynomials, (T - 2 half, m) each: by the same weights where
+def _windows(t: Floats, values: Floats, plan: WindowPlan) -> list[Floats]:
+    """Value, slope and curvature of the windows' polynomials, (T - 2 half, m) each: by the same weights where
     times are even, by a fit of its own where they are not.
     """
     assert plan.period is not None
@@ -155,12 +143,12 @@ def _windows(t: Floats, values: Floats, plan: WindowPlan, orders: Sequence[int])
     uneven = np.concatenate([[0], np.cumsum(~even_steps(t, plan.period))])
     odd = uneven[2 * half :] > uneven[: len(t) - 2 * half]  # (T - 2 half,)
     if odd.all():
-        out = [np.empty((len(odd), values.shape[1])) for _ in orders]
+        out = [np.empty((len(odd), values.shape[1])) for _ in range(3)]
     else:
-        out = even_derivatives(values, half, plan.period, orders)
+        out = even_derivatives(values, half, plan.period)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], odd, [False]])))
     for begin, end in zip(edges[::2], edges[1::2], strict=True):
         fit = smoothed(t[begin : end + 2 * half], values[begin : end + 2 * half], half)
-        for k, order in enumerate(orders):
-            out[k][begin:end] = (fit.q, fit.qd, fit.qdd)[order]
+        for made, part in zip(out, (fit.q, fit.qd, fit.qdd), strict=True):
+            made[begin:end] = part
     return out

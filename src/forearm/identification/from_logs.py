@@ -108,6 +108,11 @@ def identify(
     ]
     kind = None if friction == "auto" else cast(FrictionKind, friction)
     model = effort_model(arm, side, kind, has_load=load)
+    if gains and not model.is_linear:
+        raise InputError(
+            "identify, gains: they are found where efforts are linear in the other unknowns; leave out load, "
+            "and give friction='coulomb' for an arm with Stribeck friction."
+        )
     asked = FitRequest(offsets, gains, (shift is None,) * len(logs), loads_of(payload, len(logs)))
     fitting = fitting_of(model, logs, asked, shift or 0.0, weighting, progress)
     doubts = check_efforts(fitting) if check else []

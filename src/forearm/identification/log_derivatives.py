@@ -26,6 +26,7 @@ FINER = 6  # degree whose curvature tells how far that of DEGREE is bent away
 HALVES = (4, 6, 8, 11, 15, 20, 27, 36, 48, 64, 86, 115, 154, 205, 273, 364, 485, 647, 862)
 # times the least error so far: longer windows are not tried, over whole cycles both polynomials are flat
 RISEN = 4.0
+SURE = 4.0  # times what noise makes of a difference: less may be an encoder's steps, or chance
 CHUNK = 30_000  # windows at a time: their sums of powers take some 50 MB
 LOOKED_AT = 400  # windows that the choice of their length looks at, spread over the log
 ORDERS = (4, 6, 8)  # of the differences that tell noise from motion
@@ -90,18 +91,21 @@ def best_half_of(stretches: Sequence[tuple[Floats, Floats]], noise: Floats) -> t
 
     The error is the noise of qdd and how far the window bends it away. Noise of q is taken from differences,
     which a motion leaves small; bending from the curvature by degree 6 in the same window, less what noise
-    makes of their difference. Windows are tried from the shortest until the error rises. All joints weigh
-    alike, each by its curvature's size.
+    makes of their difference. A longer window bends no less than a shorter one, even if both degrees do it
+    alike, as they do where accelerations jump. Windows are tried from the shortest until the error rises. All
+    joints weigh alike, each by its curvature's size.
     """
     longest = max(len(t) for t, _ in stretches)
     halves = [h for h in HALVES if 4 * h + 1 <= longest] or [HALVES[0]]
     errors: list[float] = []
     scale: Floats | None = None
+    bent = np.zeros(len(noise))
     for half in halves:
-        error, size = _curvature_error(stretches, half, noise)
+        found, surely, noisy, size = _curvature_error(stretches, half, noise)
         if scale is None:
             scale = size + 1e-300
-        errors.append(float(np.sum(error / scale)))
+        bent = np.maximum(bent, surely)
+        errors.append(float(np.sum((np.maximum(bent, found) + noisy) / scale)))
         if errors[-1] > RISEN * min(errors):
             break
     best = int(np.argmin(errors))
@@ -110,8 +114,10 @@ def best_half_of(stretches: Sequence[tuple[Floats, Floats]], noise: Floats) -> t
 
 def _curvature_error(
     stretches: Sequence[tuple[Floats, Floats]], half: int, noise: Floats
-) -> tuple[Floats, Floats]:
-    """Mean squares (n,): of the error of the curvature by degree 4, and of the curvature."""
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Mean squares (n,): of what the window bends away of the curvature by degree 4, of what it surely does,
+    of the noise in it, and of itself.
+    """
     fitting = [(t, q) for t, q in stretches if len(t) > 2 * half]
     every = 1 + sum(len(t) - 2 * half for t, _ in fitting) // LOOKED_AT
     step = float(np.median(np.concatenate([np.diff(t) for t, _ in fitting])))
@@ -121,8 +127,10 @@ def _curvature_error(
     )
     weights, finer = taps(half, step)[2], taps(half, step, FINER)[2]
     apart = np.sum((weights - finer) ** 2) * noise**2
-    bent = np.maximum(np.mean((coarse - fine) ** 2, axis=0) - apart, 0.0)
-    return bent + np.sum(weights**2) * noise**2, np.mean(fine**2, axis=0)
+    difference = np.mean((coarse - fine) ** 2, axis=0)
+    bent = np.maximum(difference - apart, 0.0)
+    surely = np.where(difference > SURE * apart, bent, 0.0)
+    return bent, surely, np.asarray(np.sum(weights**2) * noise**2), np.mean(fine**2, axis=0)
 
 
 def taps(half: int, step: float, degree: int = DEGREE) -> Floats:

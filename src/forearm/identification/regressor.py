@@ -13,12 +13,18 @@ from forearm.codegen.functions import FUNCTIONS, Traced, trace
 from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
 from forearm.kernels.traced_function import TracedFunction, compile_function
-from forearm.symbols import refined
+from forearm.symbols import gradient, refined
+from forearm.symbols.scalars import Scalar
 
 
 def base_regressor(arm: Arm) -> TracedFunction:
     """From q, qd, qdd (B, n) to Y (B, n, b): Y @ base_parameters(arm).values are torques of the rigid arm."""
     return _regressor(arm.rigid())
+
+
+def base_regressor_slopes(arm: Arm) -> TracedFunction:
+    """From q, qd, qdd (B, n) and V (B, n b) to d sum(V * Y) / d (q, qd, qdd), (B, 3 n), V held."""
+    return _slopes(arm.rigid())
 
 
 def joint_reactions(arm: Arm) -> TracedFunction:
@@ -39,10 +45,32 @@ def _regressor(arm: Arm) -> TracedFunction:
 
 
 @lru_cache(maxsize=8)
+def _slopes(arm: Arm) -> TracedFunction:
+    return compile_function(
+        lambda: _traced_slopes(arm), "regressor_slopes", key=("regressor slopes", arm), arm=arm
+    )
+
+
+@lru_cache(maxsize=8)
 def _reactions(arm: Arm) -> TracedFunction:
     return compile_function(
         lambda: _traced_reactions(arm), "joint_reactions", key=("joint reactions", arm), arm=arm
     )
+
+
+def _traced_slopes(arm: Arm) -> Traced:
+    """By reverse mode: one sweep for all entries together."""
+    tracing = Tracing(arm, {})
+    Y = tracing.regressor(base=True)
+    weighted: Scalar = 0.0
+    for k, entry in enumerate(Y.flat):
+        weighted = weighted + tracing.graph.input(f"V[{k}]") * entry
+    states = [*tracing.q, *tracing.qd, *tracing.qdd]
+    slopes = np.array(gradient(tracing.graph, weighted, states), dtype=object)
+    sizes = {"q": arm.n, "qd": arm.n, "qdd": arm.n, "V": Y.size}
+    inputs = tuple(Argument(name, (size,), "") for name, size in sizes.items())
+    outputs = (Argument("slopes", slopes.shape, ""),)
+    return Traced(*refined(tracing.graph, {"slopes": slopes}), inputs, outputs)
 
 
 def _traced_reactions(arm: Arm) -> Traced:

@@ -25,6 +25,7 @@ MOST_SHOWN = 20_000  # rows that are kept to be looked at
 FAR_BEYOND = 3.0  # times the noise: more that is left is no noise,
 SHOWN_SHARE = 0.02  # of the efforts, where it shows
 MUCH_WORSE = 1.3  # times what is left without the condition that bodies can exist
+LARGEST = 10.0  # m, kg, N m, ...: a deviation beyond it, as of the centre of no mass, says nothing
 CLEARLY = 3.0  # deviations
 NAMES = ("linear", "friction")
 
@@ -239,8 +240,8 @@ def _arm(
     arm, notes = arm_of(model, last, final.x[: len(model.names)], spread, values)
     deviations = deviations_of(arm, last.covariance, last.names)
     deviations |= {name: deviation for name, (_, deviation) in constants.items()}
-    kept = {name: v for name, v in deviations.items() if np.isfinite(v) and name in arm.named_values}
-    return arm.replace(deviations=kept), notes
+    kept = {name: v for name, v in deviations.items() if v < LARGEST and name in arm.named_values}
+    return arm.replace(deviations={**arm.deviations, **kept}), notes
 
 
 @dataclass(frozen=True, eq=False)

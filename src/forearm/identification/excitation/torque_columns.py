@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.drive import Friction, Motor
-from forearm.kernels.traced_function import TracedFunction, compile_function
+from forearm.identification.regressor import base_regressor, base_regressor_slopes
+from forearm.kernels.traced_function import TracedFunction
 from forearm.reduction.base import base_parameters
 from forearm.reduction.sampled import RANGES
 from forearm.spatial import Floats
-
-if TYPE_CHECKING:
-    from forearm.codegen.functions import Traced
 
 KINDS = ("friction.viscous", "friction.coulomb.positive", "friction.coulomb.negative", "motor.rotor_inertia")
 DEPENDENT = 1e-8  # of a column's size: what is left of one that follows from others
@@ -59,12 +56,12 @@ class TorqueColumns:
         return len(self.names) - len(self.freedoms)
 
     @cached_property
-    def _base_rows(self) -> TracedFunction:
-        return base_rows(self.arm.rigid())
+    def _regressor(self) -> TracedFunction:
+        return base_regressor(self.arm)
 
     @cached_property
-    def _base_slopes(self) -> TracedFunction:
-        return base_slopes(self.arm.rigid())
+    def _regressor_slopes(self) -> TracedFunction:
+        return base_regressor_slopes(self.arm)
 
     def rows(self, q: Floats, qd: Floats, qdd: Floats, smooth: Floats | None = None) -> Floats:
         """W at states (m, n): (m, n, p).
@@ -73,7 +70,7 @@ class TorqueColumns:
         """
         m, n = q.shape
         W = np.zeros((m, n, len(self)))
-        W[..., : self.inertial] = self._base_rows(q, qd, qdd)
+        W[..., : self.inertial] = self._regressor(q, qd, qdd)
         columns, _, _ = self._of_drives(qd, qdd, smooth)
         W[:, self.freedoms, np.arange(self.inertial, len(self))] = columns
         return W
@@ -82,7 +79,7 @@ class TorqueColumns:
         """d sum(V * W) / d q, qd, qdd of each state (m, n), V (m, n, p) held; by the graph in reverse."""
         m, n = q.shape
         held = np.ascontiguousarray(V[..., : self.inertial]).reshape(m, -1)
-        made = self._base_slopes(q, qd, qdd, held)
+        made = self._regressor_slopes(q, qd, qdd, held)
         by_q, by_qd, by_qdd = (made[:, k * n : (k + 1) * n].copy() for k in range(3))
         _, along_qd, along_qdd = self._of_drives(qd, qdd, smooth)
         held = V[:, self.freedoms, np.arange(self.inertial, len(self))]
@@ -178,41 +175,3 @@ def _random_rows(columns: TorqueColumns) -> Floats:
     count = 2 + STATES * len(columns) // n
     q, qd, qdd = (size * (2.0 * rng.random((count, n)) - 1.0) for size in RANGES.values())
     return columns.rows(q, qd, qdd).reshape(count * n, -1)
-
-
-@lru_cache(maxsize=16)
-def base_rows(arm: Arm) -> TracedFunction:
-    """(q, qd, qdd) -> the regressor of the base parameters, (n, b)."""
-    return compile_function(
-        lambda: _traced(arm, False), "base_rows", key=("excitation, base rows", arm), arm=arm
-    )
-
-
-@lru_cache(maxsize=16)
-def base_slopes(arm: Arm) -> TracedFunction:
-    """(q, qd, qdd, V (n b,)) -> d sum(V * regressor) / d (q, qd, qdd), (3 n,)."""
-    return compile_function(
-        lambda: _traced(arm, True), "base_slopes", key=("excitation, base slopes", arm), arm=arm
-    )
-
-
-def _traced(arm: Arm, slopes: bool) -> Traced:
-    from forearm.codegen.functions import Traced
-    from forearm.codegen.program import Argument
-    from forearm.codegen.tracing import Tracing
-    from forearm.symbols import refined
-    from forearm.symbols.calculus import gradient
-
-    tracing, n = Tracing(arm, {}), arm.n
-    result, name = tracing.regressor(base=True), "W"
-    sizes = {"q": n, "qd": n, "qdd": n}
-    if slopes:
-        weighted = 0.0
-        for k, entry in enumerate(result.flat):
-            weighted = weighted + tracing.graph.input(f"V[{k}]") * entry
-        sizes["V"], name = result.size, "slopes"
-        states = [*tracing.q, *tracing.qd, *tracing.qdd]
-        result = np.array(gradient(tracing.graph, weighted, states), dtype=object)
-    graph, (made,) = refined(tracing.graph, [result])
-    inputs = tuple(Argument(name, (size,), "") for name, size in sizes.items())
-    return Traced(graph, {name: made}, inputs, (Argument(name, result.shape, ""),))

@@ -50,7 +50,11 @@ def test_nothing_is_wrong_with_the_log_that_they_are_made_of() -> None:
     ]
 
 
-@pytest.mark.parametrize("bad", BAD_LOGS, ids=lambda bad: bad.name)
+# what reading alone finds is tested there too
+EVERY = [pytest.param(b, marks=() if b.is_refused else pytest.mark.long, id=b.name) for b in BAD_LOGS]
+
+
+@pytest.mark.parametrize("bad", EVERY)
 @pytest.mark.slow
 def test_what_is_wrong_is_said_of_the_column(bad: BadLog) -> None:
     names = {"t": "t"} | {f"{x}{k}": f"{x}, joint{k}" for x in ("q", "tau") for k in (1, 2, 3)}

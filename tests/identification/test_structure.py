@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from identification.coverage import expected
@@ -23,11 +25,11 @@ from forearm.identification.result import Identification
 Floats = NDArray[np.float64]
 ARM = small_true(2)
 MOTION = excited_motion(ARM, 8.0, 1)
-SENSORS = {"rate": 200.0, "effort_noise": 0.02, "is_share": True, "q_noise": 1e-5}
+SENSORS: dict[str, Any] = {"rate": 200.0, "effort_noise": 0.02, "is_share": True, "q_noise": 1e-5}
 
 
-def identified(true: Arm, seed: int = 0, **options: object) -> Identification:
-    log = measured(true, MOTION, seed=seed, **SENSORS)  # type: ignore[arg-type]
+def identified(true: Arm, seed: int = 0, **options: Any) -> Identification:
+    log = measured(true, MOTION, seed=seed, **SENSORS)
     return fa.identify(believed(ARM), log, **{"torque_side": "motor", **options})
 
 
@@ -51,8 +53,9 @@ def test_stribecks_friction_is_missed_and_found() -> None:
         for way, static in zip(("positive", "negative"), joint.friction.static, strict=True):
             name = f"{joint.name}.friction.static.{way}"
             assert abs(found.parameters[name] - static) < 4.0 * found.std[name]
-        name = f"{joint.name}.friction.stribeck_speed"
-        assert abs(found.parameters[name] - joint.friction.stribeck_speed) < 4.0 * found.std[name]
+        name, speed = f"{joint.name}.friction.stribeck_speed", joint.friction.stribeck_speed
+        assert speed is not None
+        assert abs(found.parameters[name] - speed) < 4.0 * found.std[name]
     assert (found.rms < 0.7 * without.rms).all()
 
 

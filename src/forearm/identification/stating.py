@@ -121,7 +121,8 @@ def _left_of(last: FittedStage) -> Floats:
 
 def _beyond_noise(fitting: Fitting, last: FittedStage, measured: Floats) -> list[str]:
     """Joints of which far more is left than their sensors' noise, and that of accelerations, would leave."""
-    arm, left = fitting.model.arm, _left_of(last)
+    # a robust fit leaves rows that are far off by intent
+    arm, left = fitting.model.arm, last.solution.sigma if fitting.weighting == "robust" else _left_of(last)
     variance = np.zeros(arm.n)
     for source in fitting.sources:
         known = source.log.signals

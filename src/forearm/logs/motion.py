@@ -18,7 +18,7 @@ from forearm.logs.spelling import TIMES, WORDS
 from forearm.logs.stream import TEXT, reading
 from forearm.logs.table import ENDINGS, write_table
 from forearm.reading.npz import read_archive, write_archive
-from forearm.reading.textfile import read_bytes, write_text
+from forearm.reading.textfile import read_json_table, write_text
 from forearm.spatial import Floats
 from forearm.values import as_floats, check_ending
 
@@ -26,7 +26,6 @@ FORMAT = "forearm-motion/1"
 ARRAYS = (".npz", ".json")
 ALL_ENDINGS = (*ENDINGS, *ARRAYS)
 MOST_ROWS = 5_000_000
-MOST_JSON = 64_000_000  # bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,12 +141,7 @@ def arrays_of_file(path: Path) -> dict[str, Any]:
 
 
 def _document(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(read_bytes(path, MOST_JSON))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path.name}: not valid JSON: {str(error)[:200]}.") from error
-    if not isinstance(found, dict):
-        raise InputError(f"{path.name}: expected a table with t, q and others as keys, got {shorten(found)}.")
+    found = read_json_table(path, "t, q and others")
     return {x: value for x, value in found.items() if value is not None}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tomllib
@@ -10,9 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from forearm.errors import InputError
+from forearm.errors import InputError, shorten
 
 MAX_TOML_BYTES = 4_000_000
+MAX_JSON_BYTES = 64_000_000
 # A key such as a.a.a... takes the TOML parser quadratic time in its parts.
 MAX_DOTS = 64
 DOTTED_KEY = re.compile(rb"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){%d}" % MAX_DOTS)
@@ -45,6 +47,22 @@ def read_bytes(path: Path, limit: int) -> bytes:
     if len(data) > limit:
         raise InputError(f"{path}: larger than the {limit // 1_000_000} MB allowed for such a file.")
     return data
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file holds."""
+    try:
+        return json.loads(read_bytes(path, MAX_JSON_BYTES))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path.name}: not valid JSON: {str(error)[:200]}.") from error
+
+
+def read_json_table(path: Path, keys: str) -> dict[str, Any]:
+    """The table in a JSON file; `keys` are named where it is none."""
+    found = read_json(path)
+    if not isinstance(found, dict):
+        raise InputError(f"{path.name}: expected a table with {keys} as keys, got {shorten(found)}.")
+    return found
 
 
 def beside(path: Path, name: str) -> Path:

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forearm.errors import InputError, shorten
-from forearm.reading.textfile import read_bytes
 
 Array = NDArray[np.float64]
-MAX_BYTES = 64_000_000
-
-
-def read_json(where: Path) -> Any:
-    """What a .json file holds."""
-    try:
-        return json.loads(read_bytes(where, MAX_BYTES))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{where.name}: not valid JSON: {str(error)[:200]}.") from error
 
 
 def shaped_arrays(

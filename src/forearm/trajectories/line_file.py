@@ -10,11 +10,10 @@ from typing import Any
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.reading.fields import ChoiceField, ListField, NumberField, TableField
-from forearm.reading.textfile import write_text
+from forearm.reading.textfile import read_json, write_text
 from forearm.trajectories.jerk_limited.motion import JerkMotion
 from forearm.trajectories.jerk_limited.motion_file import FORMAT as JERK_FORMAT
 from forearm.trajectories.jerk_limited.motion_file import jerk_motion_from_document
-from forearm.trajectories.json_arrays import read_json
 from forearm.trajectories.line_speed import PROFILES
 from forearm.trajectories.lines import ATTITUDES, HandLine, hand_line
 from forearm.trajectories.paths.path_file import FORMAT as PATH_FORMAT

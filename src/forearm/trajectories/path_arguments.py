@@ -10,7 +10,7 @@ from typing import Any
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError, shorten
 from forearm.logs.motion import MotionLog
-from forearm.trajectories.json_arrays import read_json
+from forearm.reading.textfile import read_json
 from forearm.trajectories.line_file import load_motion
 from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.paths.motions import from_motion

@@ -157,13 +157,13 @@ def read_motion(
     return _in_our_units(arm, log, given)
 
 
-def units_of(units: str | Sequence[str]) -> dict[str, float]:
-    """How many of the units given for angles and times are one of ours."""
+def units_of(units: str | Sequence[str], known: Mapping[str, tuple[str, float]] = UNITS) -> dict[str, float]:
+    """How many of the units given for angles, times and whatever else is known are one of ours."""
     found: dict[str, float] = {}
     for word in units.replace(",", " ").split() if isinstance(units, str) else units:
-        if word not in UNITS:
-            raise NameNotFound(f"units: there is no {shorten(word)}; {suggest(str(word), UNITS)}")
-        of, size = UNITS[word]
+        if word not in known:
+            raise NameNotFound(f"units: there is no {shorten(word)}; {suggest(str(word), known)}")
+        of, size = known[word]
         if of in found:
             raise InputError(f"units: {of} have two units in {shorten(units)}; give one.")
         found[of] = size

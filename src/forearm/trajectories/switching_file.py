@@ -11,8 +11,8 @@ import numpy as np
 
 from forearm.errors import InputError
 from forearm.reading.fields import ChoiceField, ListField, NumberField, TableField
-from forearm.reading.textfile import write_text
-from forearm.trajectories.json_arrays import read_json, shaped_arrays
+from forearm.reading.textfile import read_json, write_text
+from forearm.trajectories.json_arrays import shaped_arrays
 
 if TYPE_CHECKING:
     from forearm.trajectories.switching import Switching

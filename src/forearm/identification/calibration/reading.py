@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.arm import Arm, check_arm
-from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.errors import InputError
 from forearm.identification.calibration.measurements import (
     MOST_ROWS,
     ORTHONORMAL,
@@ -25,11 +24,11 @@ from forearm.kinematics.orientation import rotation_from
 from forearm.logs.columns import Columns, check_header, listed, recognised
 from forearm.logs.stream import reading
 from forearm.reading.npz import read_archive
-from forearm.reading.textfile import read_bytes
+from forearm.reading.textfile import read_json_table
 from forearm.spatial import Floats
+from forearm.trajectories.recorded import units_of
 from forearm.values import as_floats
 
-MOST_JSON = 64_000_000  # bytes
 UNITS = {
     "rad": ("angles", 1.0),
     "deg": ("angles", 180.0 / math.pi),
@@ -66,7 +65,7 @@ def read_measurements(
             numbers look like the other).
     """
     check_arm(arm, "calibrate, arm", moves=True)
-    factors = _units_of(units)
+    factors = units_of(units, UNITS)
     if isinstance(source, Mapping):
         table, q_columns, name = _of_arrays(source, arm, "measurements"), None, "measurements"
     else:
@@ -74,7 +73,10 @@ def read_measurements(
         if kind == ".npz":
             table, q_columns = _of_arrays(read_archive(source)[1], arm, name), None
         elif kind == ".json":
-            table, q_columns = _of_arrays(_document(Path(source)), arm, name), None
+            table, q_columns = (
+                _of_arrays(read_json_table(Path(source), "q and poses or points"), arm, name),
+                None,
+            )
         else:
             table, q_columns, name = _of_table(os.fspath(source), arm, columns)
     first = 0 if q_columns is None else 1
@@ -195,27 +197,3 @@ def _of_arrays(given: Mapping[str, Any], arm: Arm, name: str) -> dict[str, Float
     if not count:
         raise InputError(f"{name}: no row of numbers.")
     return arrays
-
-
-def _document(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(read_bytes(path, MOST_JSON))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path.name}: not valid JSON: {str(error)[:200]}.") from error
-    if not isinstance(found, dict):
-        raise InputError(
-            f"{path.name}: expected a table with q and poses or points as keys, got {shorten(found)}."
-        )
-    return found
-
-
-def _units_of(units: str | Sequence[str]) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for word in units.replace(",", " ").split() if isinstance(units, str) else units:
-        if word not in UNITS:
-            raise NameNotFound(f"units: there is no {shorten(word)}; {suggest(str(word), UNITS)}")
-        of, size = UNITS[word]
-        if of in found:
-            raise InputError(f"units: {of} have two units in {shorten(units)}; give one.")
-        found[of] = size
-    return found

@@ -9,8 +9,8 @@ from typing import Any
 
 from forearm.errors import InputError
 from forearm.reading.fields import ChoiceField, ListField, NumberField, TableField, TextField
-from forearm.reading.textfile import write_text
-from forearm.trajectories.json_arrays import MAX_BYTES, even_arrays, read_json
+from forearm.reading.textfile import MAX_JSON_BYTES, read_json, write_text
+from forearm.trajectories.json_arrays import even_arrays
 from forearm.trajectories.paths.joint_path import JointPath
 
 FORMAT = "forearm-path/1"
@@ -33,10 +33,10 @@ PATH = TableField(
 def write_path(path: JointPath, file: str | os.PathLike[str]) -> None:
     """Write the file whole or not at all."""
     text = json.dumps(path_document(path)) + "\n"
-    if len(text) > MAX_BYTES:
+    if len(text) > MAX_JSON_BYTES:
         raise InputError(
             f"{path.name}: its {len(path.coefficients)} pieces take {len(text)} bytes, more than "
-            f"the {MAX_BYTES} that a file of a path may have; make it of fewer points."
+            f"the {MAX_JSON_BYTES} that a file of a path may have; make it of fewer points."
         )
     write_text(file, text)
 

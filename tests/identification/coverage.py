@@ -1,6 +1,7 @@
 """How often intervals hold the truth, over many logs that differ by their noise alone.
 
-`PYTHONPATH=src:tests python tests/identification/coverage.py 300` prints the table.
+`PYTHONPATH=src:tests python tests/identification/coverage.py 300` prints the table, `--other` that of another
+arm along other motions, which nothing was tuned on.
 """
 
 from __future__ import annotations
@@ -168,15 +169,15 @@ def most_covered(seeds: int, confidence: float, alarm: float) -> int:
     return seeds - fewest_covered(seeds, 1.0 - confidence, alarm)
 
 
-def circumstances() -> dict[str, Circumstance]:
-    """What coverage is looked at in."""
-    arm = small_true(2)
+def circumstances(arm: Arm | None = None, drawn: int = 1) -> dict[str, Circumstance]:
+    """What coverage is looked at in, of an arm whose motions are drawn."""
+    arm = small_true(2) if arm is None else arm
     nominal = believed(arm)
-    motion = excited_motion(arm, 10.0, 1)
+    motion = excited_motion(arm, 10.0, drawn)
     rms = np.sqrt(np.mean(measured(arm, motion, rate=100.0)["tau"] ** 2, axis=0))
-    unequal = rms * [0.005, 0.1]
+    unequal = rms * np.geomspace(0.005, 0.1, arm.n)
     curved, load = with_stribeck(arm), {"mass": 0.8, "com": [0.02, -0.03, 0.06]}
-    slow = excited_motion(arm, 10.0, 2, harmonics=7)
+    slow = excited_motion(arm, 10.0, drawn + 1, harmonics=7)
 
     by_sheet = with_motors_of(nominal, arm)
 
@@ -238,15 +239,17 @@ def realistic() -> Circumstance:
     return Circumstance("realistic", arm, believed(arm), motion, log)
 
 
-def main(count: int, chosen: Sequence[str]) -> None:
-    """The table, in Markdown."""
+def main(count: int, chosen: Sequence[str], *, is_other: bool) -> None:
+    """The table, in Markdown; of another arm, other motions and other noise where that is asked for."""
+    cases = circumstances(small_true(3, 11), 21) if is_other else circumstances()
+    first = 1000 if is_other else 0
     print("| circumstance | parameters | mean | least | most | largest bias / std | spread | s |")
-    for name, case in circumstances().items():
+    for name, case in cases.items():
         if chosen and name not in chosen:
             continue
         begun = time.process_time()
         try:
-            found = coverage_of(case, range(count))
+            found = coverage_of(case, range(first, first + count))
         except Exception as error:  # a table of what works and what does not
             print(f"| {name} | {type(error).__name__}: {error} |", flush=True)
             continue
@@ -266,4 +269,5 @@ def main(count: int, chosen: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 40, sys.argv[2:])
+    given = [word for word in sys.argv[1:] if word != "--other"]
+    main(int(given[0]) if given else 40, given[1:], is_other="--other" in sys.argv)

@@ -64,5 +64,5 @@ LONG = ("effort noise", "q noise 1e-4 rad", "ordinary, unequal joint noise", "cl
 @pytest.mark.long
 def test_intervals_of_three_hundred_logs(name: str) -> None:
     case: Circumstance = circumstances()[name]
-    count = 100 if "loop" in name else 300
-    check(coverage_of(case, range(count)), count)
+    count = 150 if case.options else 300
+    check(coverage_of(case, range(count), is_quick=not case.options), count)

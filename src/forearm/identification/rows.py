@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from forearm.identification.effort_model import EffortModel, EffortScale
 from forearm.identification.samples import LogSignals, PreparedLog, Samples
+from forearm.identification.signals.jumps import around
 from forearm.spatial import Floats
 
 AVERAGED = 8.0  # rows in a window of the filter of positions: averages within it lose nothing of the motion
@@ -24,8 +25,6 @@ Extras: TypeAlias = Callable[[Samples, Floats], Floats]
 MOVING = 3.0  # standard deviations of qd: a joint that is slower may as well stand, or go the other way
 # samples: nearer to where a joint reverses, a jump of its effort cannot be told from an early or a late one
 NEAR_REVERSAL = 2.0
-JUMPING = 1.5  # times the mean square of changes of acceleration elsewhere: more at reversals are jumps
-JUMPS_IN = 50_000  # samples that are looked at for them
 SLOWEST = 1e-4  # of a joint's largest speed, where nothing is known of the error of its speed
 
 
@@ -114,7 +113,7 @@ class RowSource:
         """
         slow = _slow(s, self.log.signals, self.dead_zone) & np.array(model.is_dry)
         bent = self.jumps & np.array([law.friction != "stribeck" for law in model.laws])
-        return np.where(bent, _around(slow, _half_window(self.log.signals)), slow)
+        return np.where(bent, around(slow, _half_window(self.log.signals)), slow)
 
     def _slopes(self, s: Samples, efforts: Floats) -> Floats:
         """What a shift of the measured efforts changes of torques (T, n), by the efforts of the model:
@@ -135,29 +134,8 @@ def row_source(log: PreparedLog, scale: EffortScale, shift: float, fastest: Floa
     if np.isfinite(known.window) and known.window > 0.0:
         averaged = int(np.clip(round(known.window / (AVERAGED * known.period)), 1, MOST_AVERAGED))
     dead_zone = np.fmax(MOVING * known.qd_error, SLOWEST * fastest)  # an error may be unknown
-    return RowSource(log, scale, averaged, dead_zone, shift, _jumps(log, dead_zone))
-
-
-def _jumps(log: PreparedLog, dead_zone: Floats) -> NDArray[np.bool_]:
-    """Joints (n,) whose acceleration jumps as they reverse or stop, as it does where a controller's torque is
-    smooth and friction is dry: the filter of positions spreads jumps over half its window, and accelerations
-    change faster there than elsewhere. Those of a motion that is followed stiffly change most slowly there.
-    """
-    near, far = np.zeros((2, len(dead_zone))), np.zeros((2, len(dead_zone)))
-    reach, seen = _half_window(log.signals), 0
-    if not reach:
-        return np.zeros(len(dead_zone), dtype=np.bool_)
-    for s in log.blocks():
-        if len(s.t) < 2:
-            continue
-        jerk = np.gradient(s.qdd, s.t, axis=0) ** 2
-        around = _around(_slow(s, log.signals, dead_zone), reach)
-        near += np.array([(jerk * around).sum(axis=0), around.sum(axis=0)])
-        far += np.array([(jerk * ~around).sum(axis=0), (~around).sum(axis=0)])
-        seen += len(s.t)
-        if seen > JUMPS_IN:
-            break
-    return np.asarray(near[0] * far[1] > JUMPING * far[0] * near[1])
+    jumps = np.zeros(len(fastest), dtype=np.bool_) if known.jumps is None else known.jumps
+    return RowSource(log, scale, averaged, dead_zone, shift, jumps)
 
 
 def _slow(s: Samples, known: LogSignals, dead_zone: Floats) -> NDArray[np.bool_]:
@@ -168,14 +146,6 @@ def _slow(s: Samples, known: LogSignals, dead_zone: Floats) -> NDArray[np.bool_]
 def _half_window(known: LogSignals) -> int:
     """Of the filter of positions, samples; 0: there is none."""
     return math.ceil(0.5 * known.window / known.period) if math.isfinite(known.window) else 0
-
-
-def _around(marked: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
-    """Samples (T, n) with a marked one so near."""
-    count = len(marked)
-    sums = np.concatenate([np.zeros((1, marked.shape[1]), dtype=np.int64), np.cumsum(marked, axis=0)])
-    first, last = (np.clip(np.arange(count) + k, 0, count) for k in (-reach, reach + 1))
-    return np.asarray(sums[last] > sums[first])
 
 
 def _means(a: Floats, averaged: int) -> Floats:

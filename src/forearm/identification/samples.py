@@ -61,6 +61,7 @@ class LogSignals:
         has_current: whether currents were measured beside voltages.
         effort_columns, q_columns: names of the columns, joint by joint.
         findings: sentences on what is wrong with the log, or was left out of it; each names its column.
+        jumps: joints whose acceleration jumps where they reverse or stop (n,); None: not looked for.
     """
 
     name: str
@@ -83,6 +84,7 @@ class LogSignals:
     effort_columns: tuple[str, ...]
     q_columns: tuple[str, ...]
     findings: tuple[str, ...]
+    jumps: NDArray[np.bool_] | None = None
 
 
 class PreparedLog(Protocol):

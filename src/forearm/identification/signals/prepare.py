@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
@@ -15,6 +16,7 @@ from forearm.identification.samples import LogSignals, PreparedLog, Samples
 from forearm.identification.signals.cutoff import SHORTEST, cutoff_of, half_for
 from forearm.identification.signals.derivative_errors import derivative_errors
 from forearm.identification.signals.first_read import FirstRead, first_read
+from forearm.identification.signals.jumps import jumping_joints
 from forearm.identification.signals.reader import LogReader
 from forearm.identification.signals.scan import Scan
 from forearm.identification.signals.sources import LogRequest, open_log
@@ -141,7 +143,8 @@ def _filtered(reader: LogReader, read: FirstRead, period: float, cutoff: float |
             "from the positions."
         )
     errors = derivative_errors(motion, half, period, noise)
-    return _prepared(reader, read, half, False, frequency, (noise, *errors))
+    jumps = jumping_joints(motion, half, errors[0])
+    return _prepared(reader, read, half, False, frequency, (noise, *errors), jumps)
 
 
 def _logged(reader: LogReader, read: FirstRead) -> PreparedLog:
@@ -172,6 +175,7 @@ def _prepared(
     is_logged: bool,
     frequency: float,
     errors: tuple[Floats, Floats, Floats],
+    jumps: NDArray[np.bool_] | None = None,
 ) -> PreparedLog:
     """What is known of the log, with errors of q, qd and qdd."""
     table, period, efforts, scan = reader.table, reader.period, read.efforts, read.scan
@@ -211,6 +215,7 @@ def _prepared(
         effort_columns=table.names[table.effort],
         q_columns=table.names[table.position],
         findings=tuple(read.findings),
+        jumps=jumps,
     )
     return PreparedSignals(signals, plan, reader)
 

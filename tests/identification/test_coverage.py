@@ -57,12 +57,22 @@ def test_intervals_of_forty_realistic_logs() -> None:
     check(coverage_of(case, range(40), is_quick=True), 40)
 
 
-LONG = ("effort noise", "q noise 1e-4 rad", "ordinary, unequal joint noise", "closed loop that sticks")
+# How many logs: simulating a loop takes longer than identifying.
+LONG = {
+    "effort noise": 300,
+    "unequal joint noise": 300,
+    "q noise 1e-4 rad": 300,
+    "q steps of 1e-3 rad": 300,
+    "delay 4 ms": 300,
+    "ordinary, unequal joint noise": 150,
+    "known payload": 100,
+    "Stribeck": 60,
+    "closed loop that sticks": 60,
+}
 
 
 @pytest.mark.parametrize("name", LONG)
 @pytest.mark.long
 def test_intervals_of_three_hundred_logs(name: str) -> None:
     case: Circumstance = circumstances()[name]
-    count = 150 if case.options else 300
-    check(coverage_of(case, range(count), is_quick=not case.options), count)
+    check(coverage_of(case, range(LONG[name]), is_quick=not case.options), LONG[name])

@@ -14,6 +14,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from forearm.identification.drive_law import COULOMB, LOSS, OFFSET, STATIC, STRIBECK_SPEED
 from forearm.identification.effort_model import EffortModel, EffortScale
 from forearm.identification.samples import LogSignals, PreparedLog, Samples
 from forearm.identification.signals.jumps import around
@@ -25,6 +26,7 @@ Extras: TypeAlias = Callable[[Samples, Floats], Floats]
 MOVING = 3.0  # standard deviations of qd: a joint that is slower may as well stand, or go the other way
 # samples: nearer to where a joint reverses, a jump of its effort cannot be told from an early or a late one
 NEAR_REVERSAL = 2.0
+JUMPING = (*COULOMB, *STATIC, STRIBECK_SPEED, LOSS, OFFSET, ".mu")  # figures whose efforts jump, or stay
 SLOWEST = 1e-4  # of a joint's largest speed, where nothing is known of the error of its speed
 
 
@@ -86,6 +88,7 @@ class RowSource:
             before: the model of the arm as it was given, whose efforts are asked for, too.
             extras: further columns (T, n, e) from samples and the torques of the rigid arm (T, n).
         """
+        smooth = np.where([name.endswith(JUMPING) for name in model.names], 0.0, x[: len(model.names)])
         for s in _whole_averages(self.log.blocks(self.shift), self.averaged):
             s = self.scale.torque(s)
             columns, efforts = model.columns(s, x)
@@ -93,7 +96,7 @@ class RowSource:
             linear = model.times(columns, x)
             if efforts is not None:
                 y = y - efforts + linear
-            parts = [columns, self._slopes(s, linear if efforts is None else efforts)[:, :, None]]
+            parts = [columns, self._slopes(s, model.times(columns, smooth))[:, :, None]]
             if extras is not None:
                 p = len(model.base)
                 rigid = columns[:, :, :p] @ x[:p]
@@ -117,11 +120,17 @@ class RowSource:
 
     def _slopes(self, s: Samples, efforts: Floats) -> Floats:
         """What a shift of the measured efforts changes of torques (T, n), by the efforts of the model:
-        measured ones are too noisy, and smoothed they would spread jumps to samples that have none.
+        measured ones are too noisy. Noise of accelerations is in these, too: differences go over a good part
+        of the filter's window, else the column is mostly noise, and the shift looks surer than it is. Dry
+        friction is not in them: it jumps where joints reverse, and hardly changes elsewhere.
         """
         if len(s.t) < 2 or not self.log.signals.window:
             return np.zeros_like(efforts)
         slopes = np.gradient(efforts, s.t, axis=0)
+        reach = _half_window(self.log.signals) // 2
+        if reach > 1 and len(s.t) > 2 * reach:
+            apart = s.t[2 * reach :] - s.t[: -2 * reach]
+            slopes[reach:-reach] = (efforts[2 * reach :] - efforts[: -2 * reach]) / apart[:, None]
         if self.scale.of_current is None:
             slopes = slopes - self.scale.by_speed * s.qdd
         return np.asarray(slopes)

@@ -24,9 +24,9 @@ from forearm.kernels.locks import making
 def told(value: Any) -> Any:
     """A value as lists, text and whole numbers that are equal only where the value is, bit for bit."""
     if is_dataclass(value) and not isinstance(value, type):
-        return [type(value).__name__, *(told(getattr(value, f.name)) for f in fields(value))]
-    if isinstance(value, Deviations):  # no code depends on how sure a number is
-        return []
+        held = (getattr(value, f.name) for f in fields(value))
+        # no code depends on how sure a number is
+        return [type(value).__name__, *(told(x) for x in held if not isinstance(x, Deviations))]
     if isinstance(value, np.ndarray):
         return [list(value.shape), value.dtype.str, value.tobytes().hex()]
     if isinstance(value, float | np.floating):

@@ -548,7 +548,8 @@ def there_and_back(arm: Arm) -> Arm:
 @given(SEEDS, st.integers(1, 16), st.booleans())
 def test_round_trip_changes_no_bit(seed: int, links: int, tree: bool) -> None:
     arm = arm_from_urdf(random_urdf(seed, Making(links=links, tree=tree)).encode(), "made.urdf")
-    back = there_and_back(arm)
+    # named, as the writer asks for where a hand before fingers is on one of several leaves that are equal
+    back = arm_from_urdf(urdf_text(arm).encode(), "back.urdf", hand=arm.hand.link)
     assert back == arm
     assert urdf_text(back) == urdf_text(arm)
 

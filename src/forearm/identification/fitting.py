@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -123,20 +122,13 @@ class Fitting:
         """Move efforts by what a pass asks for; whether any moved."""
         places = [solution.unknowns.shift_place(log) for log in range(len(self.sources))]
         steps = np.array([0.0 if place is None else -float(solution.x[place]) for place in places])
-        spreads = [0.0 if place is None else math.sqrt(_variance(solution, place)) for place in places]
+        spreads = [0.0 if place is None else float(solution.x_std[place]) for place in places]
         now = np.array(self.shifts)
         wanted = search.after(now, steps, np.array(spreads), float(np.mean(np.log(solution.sigma))))
         for log in np.flatnonzero(wanted != now).tolist():
             self.sources[log] = replace(self.sources[log], shift=float(wanted[log]))
             self._kept.pop(log, None)
         return bool((wanted != now).any())
-
-
-def _variance(solution: FitSolution, place: int) -> float:
-    E = solution.unknowns.E[place]
-    finite = np.isfinite(np.diag(solution.covariance))
-    C = np.where(np.outer(finite, finite), solution.covariance, 0.0)
-    return float(E @ C @ E)
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,10 +207,7 @@ def _check_rows(fitting: Fitting, data: list[list[Triangles]], unknowns: int) ->
 
 
 def _is_still(solution: FitSolution, before: Floats, after: Floats) -> bool:
-    E = solution.unknowns.E[: len(after)]
-    finite = np.isfinite(np.diag(solution.covariance))
-    C = np.where(np.outer(finite, finite), solution.covariance, 0.0)
-    spread = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", E, C, E), 0.0))
+    spread = solution.x_std[: len(after)]
     return bool((np.abs(after - before) <= STILL * spread + 1e-9 * np.abs(after)).all())
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from forearm.identification.condensed import Triangles
+from forearm.identification.condensed import Condenser, Triangles
 from forearm.identification.effort_model import EffortModel
 from forearm.spatial import Floats
 
@@ -150,6 +150,15 @@ class FitSolution:
         """Of z, (k,)."""
         return np.sqrt(np.diag(self.covariance))
 
+    @property
+    def x_std(self) -> Floats:
+        """Of x; infinite where it depends on what the data do not tell."""
+        E, told = self.unknowns.E, np.isfinite(np.diag(self.covariance))
+        C = np.where(np.outer(told, told), self.covariance, 0.0)
+        made = np.asarray(np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", E, C, E), 0.0)), dtype=np.float64)
+        made[(E[:, ~told] != 0.0).any(axis=1)] = np.inf
+        return made
+
 
 def solve(
     unknowns: FitUnknowns, data: Sequence[Sequence[Triangles]], sigma: Floats | None = None, *, weighted: bool
@@ -181,12 +190,11 @@ def _merged(parts: Sequence[Triangles]) -> Triangles:
     if len(parts) == 1:
         return parts[0]
     made = []
-    for i in range(len(parts[0].R)):
-        R = np.concatenate([part.R[i] for part in parts])
-        shown = R.any(axis=0)
-        triangle = np.zeros((min(len(R), int(shown.sum())), R.shape[1]))
-        triangle[:, shown] = np.linalg.qr(R[:, shown], mode="r")
-        made.append(triangle)
+    for of_joint in zip(*(part.R for part in parts), strict=True):
+        condenser = Condenser(of_joint[0].shape[1])
+        for R in of_joint:
+            condenser.add(R)
+        made.append(condenser.triangle())
     return Triangles(tuple(made), np.sum([part.counts for part in parts], axis=0))
 
 

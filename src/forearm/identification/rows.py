@@ -36,9 +36,8 @@ class Rows:
 
     Attributes:
         t: times (T,), s.
-        columns: (T, n, width + 1 + e): those of the model, what a shift in
-            time changes, and further ones that tests
-            of what is left hold it against.
+        columns: (T, n, width + 1 + e): those of the model, what a shift in time changes, and further ones
+            that tests of what is left hold it against.
         y: what they are to explain (T, n).
         effort: the measured efforts, as torques (T, n).
         speed: qd (T, n).

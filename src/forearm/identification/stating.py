@@ -230,11 +230,7 @@ def _arm(
     motors: MotorFit | None,
 ) -> tuple[Arm, tuple[str, ...]]:
     """The arm with its new values and their deviations."""
-    E = solution.unknowns.E[: len(model.names)]
-    finite = np.isfinite(np.diag(solution.covariance))
-    C = np.where(np.outer(finite, finite), solution.covariance, 0.0)
-    spread = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", E, C, E), 0.0))
-    spread[(E[:, ~finite] != 0.0).any(axis=1)] = np.inf
+    spread = solution.x_std[: len(model.names)]
     constants = {} if motors is None else motors.named(model.arm)
     values = {name: value for name, (value, _) in constants.items()}
     arm, notes = arm_of(model, last, final.x[: len(model.names)], spread, values)

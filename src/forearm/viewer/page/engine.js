@@ -110,7 +110,7 @@ function makeEngine(arm, code) {
     },
     state: stateOf,
     copy: (state) => Object.fromEntries(Object.entries(state).map(([name, values]) => [name, values.slice()])),
-    substeps: (period) => Math.max(1, Math.ceil(period / arm.step - 1e-9)),
+    substeps: (period) => substepsOf(arm, period),
   };
   const fromBase = (T) => (mounted ? product(new Float64Array(16), inverse(base), T) : Float64Array.from(T));
   configure({});
@@ -124,6 +124,7 @@ function gainsOf(arm, name, w) {
   return { kp: times(kp), kd: times(kd), ki: times(ki) };
 }
 
+const substepsOf = (arm, period) => Math.max(1, Math.ceil(period / arm.step - 1e-9));
 const isMounted = (pose) => pose.some((x, i) => x !== (i % 5 === 0 ? 1 : 0));
 
 // Rows of a Jacobian in base axes, in those of the frame in which the base stands.

@@ -26,7 +26,7 @@ function changedByOptions(about, arm) {
   return text;
 }
 
-const stepOf = (actor) => actor.run.about.period / actor.engine.substeps(actor.run.about.period);
+const stepOf = ({ period, arm }) => period / substepsOf(arm, period);
 const motionInPython = (about, arm) => {
   const { velocity, acceleration } = limitsOf(arm, about.shares), range = (name, none) => arm.joints.map((j) => (j[name] === null ? none : j[name]));
   return [
@@ -41,10 +41,10 @@ const planCommand = (about, arm) => {
   return `forearm plan ${arm.command} --q=${bare(about.q0)} --to=${bare(about.q1)} --acceleration ${bare(acceleration)}${limited}`;
 };
 
-function pythonLine(run) {
-  const { actor, about } = run, { arm } = actor, lines = ["import forearm as fa", `arm = ${arm.python}`], changes = changedArm(about, arm);
+function pythonLine(about) {
+  const { arm } = about, lines = ["import forearm as fa", `arm = ${arm.python}`], changes = changedArm(about, arm);
   if (about.kind === "fall") {
-    lines.push(`run = fa.simulate(arm${changes}, [${listed(about.q0)}], [${listed(about.qd0)}], ${endOf(run)}, method="rk4", step=${stepOf(actor)})`);
+    lines.push(`run = fa.simulate(arm${changes}, [${listed(about.q0)}], [${listed(about.qd0)}], ${about.end}, method="rk4", step=${stepOf(about)})`);
   } else if (about.kind === "plan") {
     lines.push(...motionInPython(about, arm), `tau = fa.compile(arm${changes}).inverse_dynamics(*motion.at([k / 100 * motion.duration for k in range(101)]))`);
   } else if (about.kind === "track") {
@@ -55,22 +55,22 @@ function pythonLine(run) {
     if (!c.saturate) lines.push("for joint in plant.joints:", "    plant = plant.with_joint(joint.name, max_effort=None)");
     lines.push(
       `run = fa.control.run(arm, fa.control.${LAW_CLASSES[c.name]}(arm, bandwidth=${c.bandwidth}), motion, period=${c.period}, plant=plant,`,
-      `    step=${stepOf(actor)}${more.map((x) => `, ${x}`).join("")})`,
+      `    step=${stepOf(about)}${more.map((x) => `, ${x}`).join("")})`,
     );
   } else return "";
   if (about.pushed) lines.push("# It was pushed by hand on the way, which is not in these lines.");
   return lines.join("\n");
 }
 
-function commandLine(run) {
-  const { actor, about } = run, { arm } = actor, changes = changedByOptions(about, arm);
+function commandLine(about) {
+  const { arm } = about, changes = changedByOptions(about, arm);
   if (about.kind === "fall")
-    return `forearm simulate ${arm.command} --q=${bare(about.q0)} --qd=${bare(about.qd0)} --duration ${endOf(run)} --method rk4 --step ${stepOf(actor)}${changes}`;
+    return `forearm simulate ${arm.command} --q=${bare(about.q0)} --qd=${bare(about.qd0)} --duration ${about.end} --method rk4 --step ${stepOf(about)}${changes}`;
   if (about.kind === "plan") return planCommand(about, arm);
   if (about.kind !== "track") return "";
   const c = about.controller, hertz = c.bandwidth / (2 * Math.PI), bits = c.bits === null || c.bits === undefined ? "" : ` --encoder-bits ${c.bits}`;
   return [
     `${planCommand(about, arm)} -o motion.json`,
-    `forearm control run ${arm.command} motion.json --controller '${NAMES_OF_LAWS[c.name]}' --bandwidth ${hertz} --period ${c.period} --step ${stepOf(actor)}${bits}${c.delay ? ` --delay ${c.delay}` : ""}${changes}`,
+    `forearm control run ${arm.command} motion.json --controller '${NAMES_OF_LAWS[c.name]}' --bandwidth ${hertz} --period ${c.period} --step ${stepOf(about)}${bits}${c.delay ? ` --delay ${c.delay}` : ""}${changes}`,
   ].join("\n");
 }

@@ -106,6 +106,7 @@ def _point(p: Floats) -> str:
 
 
 def diagonal(corners: Floats) -> float:
+    """The diagonal of the bounding box."""
     return norm(np.ptp(corners.reshape(-1, 3), axis=0))
 
 

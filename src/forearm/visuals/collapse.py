@@ -1,4 +1,4 @@
-"""Edges collapsed one by one, cheapest first: Garland and Heckbert's simplification with its topology kept."""
+"""Edges collapsed one by one, cheapest first: by Garland and Heckbert's costs, topology kept."""
 
 from __future__ import annotations
 

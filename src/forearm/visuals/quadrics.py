@@ -27,7 +27,7 @@ def of_planes(normals: Floats, points: Floats, weights: Floats) -> Floats:
 
 
 def of_vertices(mesh: TriangleMesh) -> Floats:
-    """The quadrics (V, 10) of the points of a mesh: the planes of their faces by area, and across open edges."""
+    """The quadrics (V, 10) of the points of a mesh: planes of their faces by area, and at open edges."""
     double = face_vectors(mesh)
     normals = unit(double)
     planes = of_planes(normals, mesh.corners[:, 0], 0.5 * lengths(double))

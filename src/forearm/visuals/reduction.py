@@ -1,4 +1,4 @@
-"""Fewer triangles for the same look: edges collapsed, many at a time while there are many, then one by one."""
+"""Fewer triangles for the same look: edges collapsed, many at a time, then one by one."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def reduced(mesh: TriangleMesh, triangles: int = 2000) -> TriangleMesh:
 
 
 def largest_pieces(mesh: TriangleMesh, triangles: int) -> TriangleMesh:
-    """The mesh itself, or its pieces of most area that have no more triangles together; the largest always."""
+    """The mesh itself, or its pieces of most area with no more triangles together; always the largest."""
     if len(mesh.triangles) <= triangles:
         return mesh
     piece = _pieces(mesh)[mesh.triangles[:, 0]]

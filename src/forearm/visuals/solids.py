@@ -69,7 +69,7 @@ def extruded(outline: Outline, low: float, high: float) -> TriangleMesh:
 
 
 def _ears(flat: Floats) -> Indices:
-    """Triangles of a simple polygon that runs counter-clockwise, one convex corner after the other cut off."""
+    """Triangles of a simple polygon that runs counter-clockwise, one convex corner after the other."""
     left = list(range(len(flat)))
     made = []
     while len(left) > 3:
@@ -164,12 +164,19 @@ def _wedge(x: float, y: float, z: float) -> TriangleMesh:
     return TriangleMesh(made.vertices[:, [0, 2, 1]] * np.array([1.0, -1.0, 1.0]), made.triangles)
 
 
+def around(radius: float) -> int:
+    """How many corners a circle of a part needs: small ones are small in a picture too."""
+    return 32 if radius > 0.1 else 24 if radius > 0.03 else 16
+
+
 OF_PARTS: dict[str, Callable[[Mapping[str, Any]], TriangleMesh]] = {
     "cylinder": lambda d: _raised(cylinder(d["radius"], d["length"]), 0.5 * d["length"]),
-    "semi-cylinder": lambda d: half_cylinder(d["radius"], d["length"]),
-    "tube": lambda d: tube(d["outer_radius"], d["inner_radius"], d["length"]),
-    "cone": lambda d: frustum(d["radius"], 0.0, d["height"]),
-    "frustum": lambda d: frustum(d["bottom_radius"], d["top_radius"], d["height"]),
+    "semi-cylinder": lambda d: half_cylinder(d["radius"], d["length"], around(d["radius"])),
+    "tube": lambda d: tube(d["outer_radius"], d["inner_radius"], d["length"], around(d["outer_radius"])),
+    "cone": lambda d: frustum(d["radius"], 0.0, d["height"], around(d["radius"])),
+    "frustum": lambda d: frustum(
+        d["bottom_radius"], d["top_radius"], d["height"], around(max(d["bottom_radius"], d["top_radius"]))
+    ),
     "sphere": lambda d: sphere(d["radius"]),
     "hemisphere": lambda d: half_ball(d["radius"]),
     "box": lambda d: _raised(box(d["x"], d["y"], d["z"]), 0.5 * d["z"]),

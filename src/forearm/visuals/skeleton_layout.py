@@ -24,6 +24,7 @@ TIP = 0.5  # radius of the last drum, of the first
 DRUM = 2.1  # length of a drum, of its radius
 TUBE = 0.66  # radius of a tube, of the drum's
 JOINED = 1.5  # of a drum's length: an offset along the axis up to this is covered by a longer drum
+LONGEST_SLIDE = 100.0  # m: limits from here on are none
 SMALL = 1e-6  # of the arm's length: shorter is nothing
 
 
@@ -162,8 +163,10 @@ def _to_hand(axes: list[Axis], carrier: int, tip: Floats) -> Segment:
 def _measure(made: Layout, bodies: tuple[MovingBody, ...]) -> None:
     """Lengths from each joint to the farthest tip, and radii that shrink with them."""
     pieces = [norm(s.end - s.start) for s in made.segments]
-    spans = [axis.high - axis.low for axis in made.axes]
-    slides = [_slide(body) for body in bodies if body.kind == "prismatic"]
+    spans = [
+        axis.high - axis.low if axis.turns else _slide(body)
+        for axis, body in zip(made.axes, bodies, strict=True)
+    ]
     behind = list(spans)
     before = {s.to: piece for s, piece in zip(made.segments, pieces, strict=True) if s.to >= 0}
     if made.hand_body >= 0:
@@ -175,11 +178,10 @@ def _measure(made: Layout, bodies: tuple[MovingBody, ...]) -> None:
             whole = max(whole, length)
         else:
             behind[i] = max(behind[i], spans[i] + length)
-    size = whole or max([*slides, 0.0]) or 1.0
-    long_ = [v for v in (*pieces, *spans, *slides) if v > 0.02 * size] or [size]
-    mean = size / len(long_) if len(bodies) == len(long_) else math.fsum(long_) / len(long_)
+    size = whole or 1.0
+    long_ = [v for v in (*pieces, *spans) if v > 0.02 * size] or [size]
     made.size = size
-    made.radius = min(THICKEST * size, OF_SEGMENT * mean)
+    made.radius = min(THICKEST * size, OF_SEGMENT * math.fsum(long_) / len(long_))
     for axis, length in zip(made.axes, behind, strict=True):
         axis.radius = made.radius * (TIP + (1.0 - TIP) * min(length / size, 1.0))
         axis.drum_length = DRUM * axis.radius
@@ -193,8 +195,9 @@ def slide_range(body: MovingBody, size: float) -> tuple[float, float]:
 
 
 def _slide(body: MovingBody) -> float:
-    lower, upper = body.joint.limits
-    return upper - lower if math.isfinite(upper - lower) and upper - lower < 100.0 else 0.0
+    """How far a prismatic joint goes out, m; 0 where nobody says."""
+    farthest = max(abs(v) for v in body.joint.limits)
+    return farthest if farthest < LONGEST_SLIDE else 0.0
 
 
 def _place_drum(made: Layout, bodies: tuple[MovingBody, ...], j: int) -> None:

@@ -39,7 +39,7 @@ def skeleton_shapes(arm: Arm) -> list[SkeletonShape]:
     for segment in made.segments:
         drawn += _tube(made, segment, hand)
     for j, body in enumerate(arm.moving.bodies):
-        drawn += _drum(made, j) if body.kind == "revolute" else _slider(arm, made, j)
+        drawn += _drum(made, j, hand) if body.kind == "revolute" else _slider(arm, made, j)
     return [*drawn, *_hand(made, hand)]
 
 
@@ -96,23 +96,27 @@ def _tube(made: Layout, segment: Segment, hand: Floats) -> list[SkeletonShape]:
     first = TUBE * made.radius_of(segment.body)
     last = TUBE * made.radius_of(segment.to) if segment.to >= 0 else 0.85 * first
     drawn = _cone(segment.body, segment.start, end, first, last)
-    drawn.append(_ball(segment.body, segment.start, first))
+    if segment.body >= 0:
+        drawn.append(_ball(segment.body, segment.start, first))
     if segment.to >= 0:
         drawn.append(_ball(segment.body, end, last))
     return drawn
 
 
-def _drum(made: Layout, j: int) -> list[SkeletonShape]:
+def _drum(made: Layout, j: int, hand: Floats) -> list[SkeletonShape]:
     """The drum of a joint that turns, and tubes along its axis to whatever is farther away."""
     axis = made.axes[j]
     r, half = axis.radius, 0.5 * axis.drum_length
     drawn = [
         SkeletonShape(j, _along(axis.at(axis.drum_at), axis.along, (r, r, 2.0 * half)), drum_mesh(), "drum")
     ]
+    on_axis = norm(made.hand[:3, 3] - made.segments[-1].start) <= SMALL * made.size
     for end, side in ((axis.low, -1.0), (axis.high, 1.0)):
+        is_hand = j == made.hand_body and on_axis and end == axis.left_at[-1]
+        end = dot(axis.along, hand[:3, 3] - axis.point) if is_hand else end
         if side * (end - axis.drum_at) > half:
             drawn += _cone(j, axis.at(axis.drum_at + 0.9 * side * half), axis.at(end), TUBE * r, TUBE * r)
-            drawn.append(_ball(j, axis.at(end), TUBE * r))
+            drawn += [] if is_hand else [_ball(j, axis.at(end), TUBE * r)]
     return drawn
 
 
@@ -135,16 +139,21 @@ def _base(arm: Arm, made: Layout) -> list[SkeletonShape]:
     size = norm(arm.gravity)
     up = -arm.gravity / size if size > 0.0 else up
     stands = False  # whether the arm goes up from the origin by itself
+    lowest = 0.0
     for j in firsts[:1]:
         axis = made.axes[j]
         way = made.segments[j].end
         if norm(way) <= r and axis.turns:
-            way = (axis.high if axis.high > -axis.low else axis.low) * axis.along_in_parent
+            far = max(axis.high, axis.low, key=lambda place: abs(place - axis.reached_at))
+            way = axis.at_in_parent(far) - way
         if norm(way) > r:
             up, stands = way / norm(way), True
         elif axis.turns and abs(dot(axis.along_in_parent, up)) > 0.7:
             stands = True
-    foot = np.zeros(3) if stands else -1.5 * r * up
+        if stands and axis.turns:
+            middle = dot(axis.at_in_parent(axis.drum_at), up)
+            lowest = min(0.0, middle - 0.5 * axis.drum_length * abs(dot(axis.along_in_parent, up)))
+    foot = lowest * up if stands else -1.5 * r * up
     plate = SkeletonShape(-1, _along(foot, up, (1.9 * r, 1.9 * r, 0.4 * r)), drum_mesh(), "base")
     if stands:
         return [plate]
@@ -161,11 +170,8 @@ def _hand_place(made: Layout) -> Floats:
 
     The fingertips are where the hand is if there is room for them behind it, else the palm is.
     """
-    tip, R = made.hand[:3, 3], made.hand[:3, :3]
-    incoming = tip - made.segments[-1].start
-    if made.hand_body >= 0 and norm(incoming) <= SMALL * made.size:
-        axis = made.axes[made.hand_body]
-        incoming = tip - axis.at(axis.drum_at)
+    tip, incoming = _tip_outside_drum(made)
+    R = made.hand[:3, :3]
     room = norm(incoming)
     scores = [dot(R[:, k], incoming) / (room or 1.0) for k in (2, 0, 1)]
     best = max(range(3), key=lambda k: (round(abs(scores[k]), 6), -k))
@@ -175,6 +181,26 @@ def _hand_place(made: Layout) -> Floats:
     length = (FINGER + PALM) * TUBE * made.radius_of(made.hand_body)
     back = length if room > 1.5 * length and abs(scores[best]) > STRAIGHT else 0.0
     return pose(frame, tip - back * frame[:, 2])
+
+
+def _tip_outside_drum(made: Layout) -> tuple[Floats, Floats]:
+    """Where the hand is drawn, and the way to it: at the end of its own drum where it would be inside it."""
+    tip = made.hand[:3, 3]
+    way = tip - made.segments[-1].start
+    if made.hand_body < 0 or norm(way) > SMALL * made.size:
+        return tip, way
+    axis = made.axes[made.hand_body]
+    if not axis.turns:
+        return tip, way
+    offset = dot(axis.along, tip - axis.point) - axis.drum_at
+    aside = -1.0 if axis.drum_at < axis.reached_at else 1.0  # to where the drum was moved, if it was
+    half = 0.5 * axis.drum_length
+    if abs(offset) > half and offset * aside > 0.0:
+        return tip, offset * axis.along
+    side = (
+        aside if abs(offset) > half or abs(offset) <= SMALL * made.size else float(np.copysign(1.0, offset))
+    )
+    return axis.at(axis.drum_at + side * half), side * half * axis.along
 
 
 def _hand(made: Layout, palm: Floats) -> list[SkeletonShape]:

@@ -79,10 +79,27 @@ def _program(traced: Traced, name: str, parameters: dict[str, float] | None = No
 
 
 def _body(program: Program) -> str:
-    """The functions of a program without comments and indentation, and what of them is called."""
+    """The functions of a program in few characters, and what of them is called."""
     text, _ = LANGUAGE.write(program)
-    bare = re.sub(r"/\*.*?\*/", "", text, flags=re.S).replace("export function", "function")
-    lines = (line.strip() for line in bare.splitlines())
     prepare = f"{program.name}_prepare" if program.parameters else "null"
-    returned = f"return {{ call: {program.name}, prepare: {prepare} }};"
-    return "\n".join([*(line for line in lines if line), returned])
+    return f"{_compact(text)}\nreturn {{ call: {program.name}, prepare: {prepare} }};"
+
+
+def _compact(text: str) -> str:
+    """Generated code, in which there are no strings, without comments, indentation and spaces that nothing
+    needs; constants in a row are one statement.
+    """
+    bare = re.sub(r"/\*.*?\*/", "", text, flags=re.S).replace("export function", "function")
+    made: list[str] = []
+    is_whole = True
+    for line in (line.strip() for line in bare.splitlines() if line.strip()):
+        close = re.sub(r" ?([*/+=?:<,{}()]) ?", r"\1", line)
+        close = re.sub(r" - (?=[^-])", "-", close)
+        if not is_whole:
+            made[-1] += f" {close}"  # of a long statement
+        elif close.startswith("const ") and made and made[-1].startswith("const "):
+            made[-1] = f"{made[-1][:-1]},\n{close[6:]}"
+        else:
+            made.append(close)
+        is_whole = close.endswith((";", "{", "}"))
+    return "\n".join(made)

@@ -16,6 +16,8 @@ function tintOf(tint, j) {
   if (typeof tint === "number") return rgb(colour(tint));
   if (tint === "bone") return mixed(rgb(theme.inks.bone), [1, 1, 1], theme.dark ? 0.12 : 0.5);
   if (tint === "hand") return mixed(rgb(theme.inks.bone), [1, 1, 1], 0.1);
+  if (tint === "tube" || tint === "base") return tintOf("bone");
+  if (tint === "drum") return mixed(rgb(theme.inks.edge), rgb(theme.inks.bone), 0.35);
   return rgb(tint.startsWith("#") ? tint : theme.inks[tint]);
 }
 

@@ -18,7 +18,7 @@ from forearm.palette import page_colours
 from forearm.simulation.player import INKS, INKS_ON_DARK, LOOK
 
 HERE = Path(__file__).parent
-PAGE = Path(forearm.__file__).parent / "studio" / "page"
+PAGE = Path(forearm.__file__).parent / "viewer" / "page"
 EYE = np.eye(4)
 
 

@@ -95,7 +95,7 @@ const solids = new Map();
 function solid(kind, sides) {
   const key = `${kind} ${sides}`, kinds = {
     tube: () => tube(1, 1, sides), drum: () => drum(sides), block: () => drum(4, 0.06), ball: () => ball(sides), cone: () => cone(sides),
-    ring: () => ring(0.035, Math.max(2 * sides, 24), 6),
+    ring: () => ring(0.035, Math.max(2 * sides, 24), 5),
   };
   if (!solids.has(key)) solids.set(key, kinds[kind]());
   return solids.get(key);

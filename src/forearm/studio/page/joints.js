@@ -46,7 +46,7 @@ function meter(kind, limit, unit) {
 
 function showMeter(part, x, peaks, j) {
   peaks[j] = Math.max(peaks[j], Math.abs(x));
-  const share = clamp(x / (part.limit || peaks[j] || 1), -1, 1), text = `${short(x)} ${part.unit}`;
+  const share = clamp(x / (part.limit || peaks[j] || 1), -1, 1), text = `${brief(x)} ${part.unit}`;
   part.bar.style.transform = `scaleX(${share.toFixed(4)})`;
   if (part.value.textContent !== text) part.value.textContent = text;
   const over = part.limit !== null && Math.abs(x) > part.limit * (1 + 1e-9);
@@ -126,7 +126,7 @@ function showHand(actor, going, now) {
 }
 
 function showBranches(actor) {
-  const key = Array.from(actor.q, (x) => x.toFixed(5)).join();
+  const key = `${clock.mode} ${Array.from(actor.q, (x) => x.toFixed(5))}`;
   if (hand.branches === key) return;
   hand.branches = key;
   const { list, chosen } = clock.mode === "pose" ? branchesNow(actor) : { list: [], chosen: -1 };

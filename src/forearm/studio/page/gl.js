@@ -22,6 +22,8 @@ const SHADERS = {
       vec3 seen = kind.x > 0.5 ? base : base * light + shine + rim;
       pixel = vec4(sqrt(seen) * colour.a, colour.a);
     }`],
+  back: [`in vec3 position; out float up; void main() { up = 0.5 + 0.5 * position.y; gl_Position = vec4(position.xy, 0.99999, 1.0); }`,
+    `in float up; uniform vec4 low, high; out vec4 pixel; void main() { pixel = mix(low, high, up); }`],
   shadow: [`in vec3 position; uniform mat4 pose; uniform vec3 key; uniform vec4 where; out float height;
     void main() {
       vec4 p = pose * vec4(position, 1.0);
@@ -57,7 +59,7 @@ const KEY = unit3([0.42, -0.5, 0.9]); // towards the light
 const SHADOW = 128; // pixels of the shadow's picture
 
 function glRenderer(canvas) {
-  const gl = canvas.getContext("webgl2", { antialias: true, alpha: true, premultipliedAlpha: true, powerPreference: "low-power" });
+  const gl = canvas.getContext("webgl2", { antialias: true, alpha: false, powerPreference: "low-power" });
   if (!gl) return null;
   const programs = {};
   for (const [name, texts] of Object.entries(SHADERS)) {
@@ -206,7 +208,7 @@ function glRenderer(canvas) {
   }
 
   function draw(views, ratio) {
-    gl.clearColor(0, 0, 0, 0);
+    gl.clearColor(0, 0, 0, 1);
     gl.disable(gl.SCISSOR_TEST);
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
@@ -218,6 +220,10 @@ function glRenderer(canvas) {
       gl.enable(gl.DEPTH_TEST);
       gl.disable(gl.BLEND);
       drawItems(view, false);
+      const back = use("back"), paper = rgb(theme.inks.paper), haze = rgb(theme.inks.haze);
+      gl.uniform4f(back.low, ...mixed(paper, haze, 0.45), 1);
+      gl.uniform4f(back.high, ...mixed(paper, haze, 1), 1);
+      drawShape(square); // behind what is drawn: covered pixels cost nothing
       gl.enable(gl.BLEND);
       gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
       if (view.ground) drawLines(view, gridOf(view), ratio, camera.eye[2] < view.floor ? 0.3 : 1);

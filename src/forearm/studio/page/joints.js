@@ -57,7 +57,7 @@ function showMeter(part, x, peaks, j) {
 let jointsShown = 0;
 function showJoints(now, going) {
   const actor = activeActor();
-  if (element("panel-pose").hidden || (going && now - jointsShown < 100)) return;
+  if (element("panel-pose").hidden || (going && now - jointsShown < (pace.level < 1 ? 160 : 80))) return;
   jointsShown = now;
   joints.rows.forEach((row, j) => {
     const { joint } = row, scale = perUnit(joint), q = actor.q[j];

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         schedules,
         simulation,
         trajectories,
+        visuals,
     )
     from forearm.arm import (
         DH,
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from forearm.kernels.traced_controller import TracedController
     from forearm.simulation import Schedule, Simulation, load_simulation, simulate, simulate_many
     from forearm.trajectories import MotionLog, Plan, Request, Waypoint, plan, read_motion, time_optimal
+    from forearm.visuals import load_visuals
 
 __version__ = "0.1.0"
 
@@ -121,6 +123,7 @@ __all__ = [
     "kinematics",
     "load",
     "load_simulation",
+    "load_visuals",
     "plan",
     "read_motion",
     "reproduce",
@@ -132,6 +135,7 @@ __all__ = [
     "to_mujoco",
     "to_pinocchio",
     "trajectories",
+    "visuals",
 ]
 
 # Imported when first used, so that `import forearm` costs little: rooms, and the names that live in them.
@@ -147,6 +151,7 @@ _ROOMS = (
     "schedules",
     "simulation",
     "trajectories",
+    "visuals",
 )
 _OF_ARM = (
     "DH", "Arm", "Bearing", "Frame", "Friction", "Hand", "Joint", "Limits", "Link", "Mimic", "Motor",
@@ -170,6 +175,7 @@ _LATER = {
     **dict.fromkeys(("MotionLog", "Plan", "Request", "Waypoint", "plan", "read_motion"), "trajectories"),
     "time_optimal": "trajectories",
     "excite": "identification",
+    "load_visuals": "visuals",
     **dict.fromkeys(("Schedule", "Simulation", "load_simulation", "simulate", "simulate_many"), "simulation"),
 }
 

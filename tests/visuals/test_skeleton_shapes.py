@@ -124,7 +124,7 @@ def test_the_skeleton_scales_with_the_arm() -> None:
 
 def test_arms_without_any_length_are_drawn_too() -> None:
     links = tuple(fa.Link(name=name) for name in ("a", "b", "c"))
-    axes = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0))
+    axes = np.eye(3)[[2, 1]]
     joints = tuple(
         fa.Joint(name=f"j{i}", kind="revolute", parent="ab"[i], child="bc"[i], placement=fa.Frame(axis=axis))
         for i, axis in enumerate(axes)

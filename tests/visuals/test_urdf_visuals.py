@@ -144,12 +144,18 @@ def test_a_dae_brings_its_colours_unless_the_urdf_has_one(tmp_path: Path) -> Non
         ('<mesh filename="."/>', "only .stl"),
         ('<mesh filename="bad.stl" scale="1 0 1"/>', "scale must not be 0"),
         ("<mesh/>", "needs the attribute 'filename'"),
+        ('<mesh filename="cube.obj" scale="1 1e20 1"/>', "coordinates must be numbers within"),
+        ('<mesh filename="cube.obj" scale="1e-250 1e-250 1e-250"/>', "smaller than 1e-12 m"),
+        ('<mesh filename="point.obj"/>', "every triangle is a line or a point"),
+        ('<box size="1 1 1e20"/>', "within 1e+12 m"),
     ],
 )
 def test_what_cannot_be_drawn_is_missing_and_the_rest_is_there(
     shape: str, reason: str, tmp_path: Path
 ) -> None:
     (tmp_path / "bad.stl").write_bytes(b"nothing")
+    (tmp_path / "point.obj").write_text("v 0 0 0\nv 1e-250 0 0\nv 0 1e-200 0\nf 1 2 3\n", encoding="ascii")
+    write_obj(tmp_path / "cube.obj", solids.box(1.0, 1.0, 1.0))
     (tmp_path / "nan.obj").write_text("v 0 0 0\nv 1 0 nan\nv 0 1 0\nf 1 2 3\n", encoding="ascii")
     (tmp_path / "line.obj").write_text("v 0 0 0\nv 1 0 0\nf 1 2 1\n", encoding="ascii")
     found = fa.load_visuals(write(tmp_path, [shape, '<box size="1 1 1"/>']))

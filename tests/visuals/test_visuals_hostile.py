@@ -19,8 +19,9 @@ from forearm.visuals.mesh_files import MeshFiles
 
 URDF = """<robot name="r"><material name="m"><color rgba="1 0.5 0 1"/></material><link name="a"><visual>
 <origin xyz="0.1 0.2 0.3" rpy="0.1 0.2 0.3"/><geometry><box size="0.1 0.2 0.3"/></geometry>
-<material name="m"/></visual><visual><geometry><mesh filename="m.dae" scale="1 2 3"/></geometry></visual></link><link name="b">
-<visual><geometry><capsule radius="0.1" length="0.2"/></geometry></visual></link>
+<material name="m"/></visual>
+<visual><geometry><mesh filename="m.dae" scale="1 2 3"/></geometry></visual></link>
+<link name="b"><visual><geometry><capsule radius="0.1" length="0.2"/></geometry></visual></link>
 <joint name="j" type="continuous"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint></robot>"""
 PIECES = (b"nan", b"-1", b"1e999", b"\0", b"<", b'"', b"9" * 40, b"0", b"e", b"../", b"\xff")
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         schedules,
         simulation,
         trajectories,
+        visuals,
     )
     from forearm.arm import (
         DH,
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from forearm.simulation import Schedule, Simulation, load_simulation, simulate, simulate_many
     from forearm.trajectories import MotionLog, Plan, Request, Waypoint, plan, read_motion, time_optimal
     from forearm.viewer.door import studio
+    from forearm.visuals import load_visuals
 
 __version__ = "0.1.0"
 
@@ -122,6 +124,7 @@ __all__ = [
     "kinematics",
     "load",
     "load_simulation",
+    "load_visuals",
     "plan",
     "read_motion",
     "reproduce",
@@ -134,6 +137,7 @@ __all__ = [
     "to_mujoco",
     "to_pinocchio",
     "trajectories",
+    "visuals",
 ]
 
 # Imported when first used, so that `import forearm` costs little: rooms, and the names that live in them.
@@ -149,6 +153,7 @@ _ROOMS = (
     "schedules",
     "simulation",
     "trajectories",
+    "visuals",
 )
 _OF_ARM = (
     "DH", "Arm", "Bearing", "Frame", "Friction", "Hand", "Joint", "Limits", "Link", "Mimic", "Motor",
@@ -173,6 +178,7 @@ _LATER = {
     "time_optimal": "trajectories",
     "excite": "identification",
     "studio": "viewer.door",
+    "load_visuals": "visuals",
     **dict.fromkeys(("Schedule", "Simulation", "load_simulation", "simulate", "simulate_many"), "simulation"),
 }
 

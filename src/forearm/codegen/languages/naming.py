@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from forearm.codegen.program import Argument, Op, Program, Ref, Statement, Tree
@@ -34,24 +34,32 @@ RESERVED = frozenset(word.lower() for word in keyword.kwlist) | frozenset(
 )
 
 
-def legal(program: Program, longest: int = LONGEST_ELSEWHERE) -> Program:
+def legal(
+    program: Program,
+    longest: int = LONGEST_ELSEWHERE,
+    words: Iterable[str] = (),
+    shaped: Callable[[str], str] = str,
+) -> Program:
     """The program with its values and arguments under names that are legal, and mean nothing
-    else, in every language.
+    else, in every language. Of the language it is for, no name is among the `words`, in lower case, and all
+    are as `shaped` leaves them.
 
     The name of the program itself, of at most `longest` characters, is the caller's to choose and stays: one
     that cannot be used is an InputError.
     """
-    _check(program.name, longest)
+    own = frozenset(words)
+    _check(program.name, longest, own)
     arguments = (*program.inputs, *program.outputs)
     values = [s.target.name for s in (*program.prepare, *program.statements) if s.target.index is None]
     # Beside the prepared k, Fortran takes no K.
     reserved = (
         RESERVED
+        | own
         | {program.name.lower() + suffix for suffix in SUFFIXES}
         | ({"k"} if program.parameters else set())
         | set(tables((*program.prepare, *program.statements)).values())
     )
-    new = _renamed([*(a.name for a in arguments), *values], reserved)
+    new = _renamed([*(a.name for a in arguments), *values], reserved, shaped)
     if not new:
         return program
 
@@ -78,8 +86,8 @@ def legal(program: Program, longest: int = LONGEST_ELSEWHERE) -> Program:
     )
 
 
-def _check(name: str, longest: int) -> None:
-    if not _fits(name, longest) or name.lower() in RESERVED:
+def _check(name: str, longest: int, words: frozenset[str]) -> None:
+    if not _fits(name, longest) or name.lower() in RESERVED | words:
         raise InputError(
             f"codegen: the program cannot be called {shorten(name)}; a letter and then letters, digits and "
             f"underscores are allowed, {longest} at most, and no word of a language. Give it another name."
@@ -90,15 +98,15 @@ def _fits(name: str, longest: int = LONGEST) -> bool:
     return re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) is not None and len(name) <= longest
 
 
-def _renamed(names: Iterable[str], reserved: frozenset[str]) -> dict[str, str]:
+def _renamed(names: Iterable[str], reserved: frozenset[str], shaped: Callable[[str], str]) -> dict[str, str]:
     """New names for those that cannot stay."""
     all_names = list(dict.fromkeys(names))
-    bad = [name for name in all_names if not _fits(name) or name.lower() in reserved]
+    bad = [n for n in all_names if not _fits(n) or n.lower() in reserved or shaped(n) != n]
     taken = reserved | {name.lower() for name in all_names}
     new: dict[str, str] = {}
     for name in bad:
         stem = re.sub(r"[^A-Za-z0-9_]", "c", name)
-        stem = (stem if stem[:1].isalpha() else f"v{stem}")[: LONGEST - 8]
+        stem = shaped((stem if stem[:1].isalpha() else f"v{stem}")[: LONGEST - 8])
         wanted, copy = stem, 1
         while wanted.lower() in taken:
             copy += 1

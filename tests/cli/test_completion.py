@@ -15,7 +15,7 @@ import forearm as fa
 from forearm.cli.completion import NAMED, SHELLS, places
 from forearm.cli.main import COMMANDS, main
 from forearm.cli.shells import Option, Place, bash, fish
-from forearm.codegen import LANGUAGES
+from forearm.codegen.generate import LANGUAGES
 
 Capture = pytest.CaptureFixture[str]
 PLACES = places()

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from forearm import __version__
 from forearm.arm.arm import Arm, check_arm
-from forearm.codegen.functions import FUNCTIONS, Function, trace
+from forearm.codegen.functions import FUNCTIONS, Function, Traced, trace
+from forearm.codegen.integration_step import NAME as STEP
+from forearm.codegen.integration_step import traced_integration_step
 from forearm.codegen.languages.language import Language
 from forearm.codegen.program import Argument, Program, program_of
 from forearm.codegen.tracing import Tracing
@@ -25,7 +27,7 @@ from forearm.symbols.scalars import is_zero
 from forearm.values import check_choice, check_name, chosen
 
 # Each is a module of forearm.codegen.languages with a LANGUAGE.
-LANGUAGES = ("c", "cpp", "fortran", "python", "latex", "rust", "cuda", "matlab", "st")
+LANGUAGES = ("c", "cpp", "fortran", "python", "javascript", "latex", "rust", "cuda", "matlab", "st")
 SINGLE = ("c", "cpp", "fortran", "rust", "cuda", "matlab", "st")  # those that have single precision too
 DTYPES = ("float64", "float32")
 WORDS = {
@@ -117,32 +119,46 @@ def generate(
     formulation: str | None = None,
     name: str | None = None,
     dtype: str = "float64",
+    method: str = "rk4",
+    drive: str = "torque",
 ) -> Source:
     """Straight-line code for a function of an arm, or for several as one function that
     shares what they share.
 
     Args:
         arm: the arm.
-        function: a name such as "inverse_dynamics", or several; a wrong one is answered with those there are.
-        language: "c", "cpp", "fortran", "python", "latex", "rust", "cuda", "matlab" or "st".
+        function: a name such as "inverse_dynamics", or several; a wrong one is answered with those there are;
+            or "integration_step", one step of a simulation.
+        language: "c", "cpp", "fortran", "python", "javascript", "latex", "rust", "cuda", "matlab" or "st".
         parameters: what stays symbols (a second function prepares what depends on them alone): "link6.mass",
             "link6.com.x", "link6.inertia.xx", "joint6.alpha", a whole "link6" or "joint6", "gravity.z", or
             "all"; "joint6.friction", "joint6.motor", or "drives".
         formulation: a formulation of the documents, traced as it is; None: the fewest operations known here.
         name: name of the generated function; None: of the arm and what it computes.
-        dtype: "float64", or "float32" for all languages but Python and LaTeX.
+        dtype: "float64", or "float32" for all languages but Python, JavaScript and LaTeX.
+        method: of "integration_step": "rk3", "rk4" or "gill".
+        drive: what drives the arm in "integration_step": "torque" or "voltage".
     """
     target = language_of(language)
-    check_choice(dtype, DTYPES, "generate, dtype")
-    if dtype == "float32" and target.name not in SINGLE:
-        raise InputError(
-            f"generate: dtype float32 is for {', '.join(SINGLE)}, got {target.name}, which has float64 only."
-        )
-    program = program_for(
-        arm, function, parameters, formulation, name, target.name == "latex", single=dtype == "float32"
-    )
+    check_dtype(dtype, target.name)
+    readable, single = target.name == "latex", dtype == "float32"
+    if _names(function, "function") == [STEP]:
+        if formulation is not None:
+            raise InputError(f"generate: {STEP} has no formulations; leave formulation out.")
+        program = step_program(arm, method, drive, parameters, name, single, with_routines=not readable)
+    else:
+        program = program_for(arm, function, parameters, formulation, name, readable, single)
     text, header = target.write(program)
     return Source(text, header, program.counts, program.name, target.name, target.others(program))
+
+
+def check_dtype(dtype: str, language: str) -> None:
+    """Refuse a precision that is not known, or that a language does not have."""
+    check_choice(dtype, DTYPES, "generate, dtype")
+    if dtype == "float32" and language not in SINGLE:
+        raise InputError(
+            f"generate: dtype float32 is for {', '.join(SINGLE)}, got {language}, which has float64 only."
+        )
 
 
 def program_for(
@@ -159,6 +175,8 @@ def program_for(
     """
     check_arm(arm, "generate", moves=True)
     names = _names(function, "function")
+    if STEP in names:
+        raise InputError(f"generate: {STEP} is a whole step of a simulation; generate it by itself.")
     functions = [chosen(FUNCTIONS, given, "generate, function") for given in names]
     if not functions:
         raise InputError(f"generate: expected a function; {suggest('', FUNCTIONS)}")
@@ -171,6 +189,54 @@ def program_for(
     about = _about(arm, functions, formulation, counts, tracing, traced.inputs, not readable)
     made = program_of(traced.graph, traced.results, title, about, traced.inputs, traced.outputs, symbols)
     return replace(made, single=single)
+
+
+def step_program(
+    arm: Arm,
+    method: str = "rk4",
+    drive: str = "torque",
+    parameters: Iterable[str] | str = (),
+    name: str | None = None,
+    single: bool = False,
+    with_routines: bool = True,
+) -> Program:
+    """The program for one integration step of an arm, before any language."""
+    check_arm(arm, "generate", moves=True)
+    symbols = chosen_parameters(arm, _names(parameters, "parameters"))
+    traced = traced_integration_step(arm, method, drive, symbols, single)
+    title = identifier(name) if name is not None else _default_name(arm, [STEP])
+    about = _about_step(arm, traced, method, bool(symbols))
+    made = program_of(
+        traced.graph, traced.results, title, about, traced.inputs, traced.outputs, symbols, with_routines
+    )
+    return replace(made, single=single)
+
+
+def _about_step(arm: Arm, traced: Traced, method: str, is_open: bool) -> tuple[str, ...]:
+    counts = traced.graph.counts(traced.results)
+    return (
+        f"One integration step of {arm.name}, {arm.n} joints, by the method {method}.",
+        "",
+        *_said_of_arm(arm),
+        "Torques are motor torque times gear ratio; friction, sticking, rotors and gears are included.",
+        *([UNITS] if is_open else []),
+        f"One step while all joints move: {_spent(counts)}.",
+        f"Generated by forearm {__version__}.",
+    )
+
+
+def _said_of_arm(arm: Arm) -> list[str]:
+    g = ", ".join(f"{x:g}" for x in arm.gravity)
+    return [
+        f"Parameters: {' '.join(arm.source.split()) or 'as in the file of the arm.'}",
+        f"Joints in order: {', '.join(j.name for j in arm.joints)}. Gravity ({g}) m/s^2 in the base frame.",
+    ]
+
+
+def _spent(counts: Counts) -> str:
+    """Operations in words."""
+    pairs = asdict(counts).items()
+    return ", ".join(f"{number} {WORDS[kind]}" for kind, number in pairs if number or kind in ("mul", "add"))
 
 
 def _names(given: object, what: str) -> list[str]:
@@ -232,11 +298,7 @@ def _about(
 ) -> tuple[str, ...]:
     what = "; ".join(f.title for f in chosen)
     lines = [f"{what} of {arm.name}, {arm.n} joints, from {', '.join(a.name for a in inputs)}.", ""]
-    lines += [f"Parameters: {' '.join(arm.source.split()) or 'as in the file of the arm.'}"]
-    g = ", ".join(f"{x:g}" for x in arm.gravity)
-    lines += [
-        f"Joints in order: {', '.join(j.name for j in arm.joints)}. Gravity ({g}) m/s^2 in the base frame."
-    ]
+    lines += _said_of_arm(arm)
     lines += _drives_said(arm, chosen, tracing)
     if formulation is not None:
         lines += [f"Traced from the formulation {formulation}, common values shared."]
@@ -251,15 +313,10 @@ def _about(
         if (length := tracing.unit) is not None:
             mass = 1.0 / (length * length)
             lines += [f"Inside, lengths are in units of {length:g} m and masses in units of {mass:g} kg."]
-    spent = [
-        f"{number} {WORDS[kind]}"
-        for kind, number in asdict(counts).items()
-        if number or kind in ("mul", "add")
-    ]
     lines += _columns_said(chosen, tracing)
     if tracing.parameters:
         lines += [UNITS]
-    lines += [f"One evaluation: {', '.join(spent)}.", f"Generated by forearm {__version__}."]
+    lines += [f"One evaluation: {_spent(counts)}.", f"Generated by forearm {__version__}."]
     return tuple(lines)
 
 

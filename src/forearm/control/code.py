@@ -1,5 +1,5 @@
-"""Controllers as C with one interface: a sample in, a voltage out, from the same graph
-as all generated code.
+"""Controllers as code with one interface: a sample in, a voltage out, from the same graph as all generated
+code. C has a function that keeps the state, other languages return it.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike
 
 from forearm import __version__
 from forearm.arm.arm import Arm
-from forearm.codegen.generate import DTYPES, NAMES, Source, identifier
+from forearm.codegen.generate import NAMES, Source, check_dtype, identifier, language_of
 from forearm.codegen.languages import c, c_family, describing
 from forearm.codegen.program import Program, program_of
 from forearm.codegen.text import folded
 from forearm.control.gains import BANDWIDTH, Gains
 from forearm.control.hand_laws import LawOfArm, arm_law_of, law_in_hand_space
 from forearm.control.laws import LAWS, PERIOD, Law, law_of
-from forearm.values import check_choice
+from forearm.errors import InputError
 
 
 def controller_code(
@@ -32,9 +32,11 @@ def controller_code(
     open_gains: bool = False,
     name: str | None = None,
     dtype: str = "float64",
+    language: str = "c",
 ) -> Source:
-    """C99 of a controller:
-    `NAME_step(q, qd, q_wanted, qd_wanted, qdd_wanted, state, voltage)`, once a period.
+    """Code of a controller, to be called once a period: in C
+    `NAME_step(q, qd, q_wanted, qd_wanted, qdd_wanted, state, voltage)`, which keeps the state; in other
+    languages NAME, to which a law's state is given and which returns `state_next`.
 
     Where a motor's constants are not known, `tau` comes out in the place of `voltage`.
 
@@ -50,8 +52,46 @@ def controller_code(
         open_gains: whether gains are set at run time by `NAME_prepare`.
         name: NAME; None: of the arm and the law.
         dtype: "float64" or "float32".
+        language: as `fa.generate` takes it, but LaTeX.
     """
-    check_choice(dtype, DTYPES, "controller, dtype")
+    target = language_of(language)
+    if target.name == "latex":
+        raise InputError("controller, language: a controller is code; take one of the other languages.")
+    check_dtype(dtype, target.name)
+    made, program = controller_program(
+        arm,
+        law,
+        bandwidth=bandwidth,
+        gains=gains,
+        friction=friction,
+        period=period,
+        most=most,
+        open_gains=open_gains,
+        name=name,
+        in_c=target.name == "c",
+    )
+    program = replace(program, single=dtype == "float32")
+    text, header = target.write(program)
+    if target.name != "c":
+        return Source(text, header, program.counts, program.name, target.name, target.others(program))
+    text += "\n" + _step(program, made)
+    return Source(text, _header(program, made), program.counts, program.name, "c")
+
+
+def controller_program(
+    arm: Arm,
+    law: str | LawOfArm,
+    *,
+    bandwidth: float = BANDWIDTH,
+    gains: Gains | None = None,
+    friction: bool = True,
+    period: float = PERIOD,
+    most: ArrayLike | None = None,
+    open_gains: bool = False,
+    name: str | None = None,
+    in_c: bool = False,
+) -> tuple[Law, Program]:
+    """A law traced, and the program of it before any language."""
     if isinstance(law, str) and law in LAWS:
         made, label = law_of(arm, law, bandwidth, gains, friction, period, most, open_gains), law
     else:
@@ -60,21 +100,18 @@ def controller_code(
         period = getattr(law, "period", period)
     title = identifier(f"{arm.name[:24]}_{label}" if name is None else name)
     traced = made.traced
-    program = program_of(
+    return made, program_of(
         traced.graph,
         traced.results,
         title,
-        _about(made, period),
+        _about(made, period, in_c),
         traced.inputs,
         traced.outputs,
         made.parameters,
     )
-    program = replace(program, single=dtype == "float32")
-    text, _ = c.write(program)
-    return Source(text + "\n" + _step(program, made), _header(program, made), program.counts, title, "c")
 
 
-def _about(law: Law, period: float) -> tuple[str, ...]:
+def _about(law: Law, period: float, in_c: bool) -> tuple[str, ...]:
     arm = law.arm
     limits = (
         "within the motors' limits of voltage and current"
@@ -85,9 +122,11 @@ def _about(law: Law, period: float) -> tuple[str, ...]:
         f"{law.about}, of {arm.name}, {arm.n} joints; e is wanted less measured.",
         "",
         f"Joints in order: {', '.join(j.name for j in arm.joints)}. Out comes {law.output}, {limits}.",
-        "Call the function that ends in _step once a period"
+        f"Call the function{' that ends in _step' if in_c else ''} once a period"
         + (f" of {period:g} s." if law.has_state else "."),
     ]
+    if law.has_state and not in_c:
+        lines += [f"Give state_next back as state at the next call; it is {law.kept}, all 0 at the start."]
     return (*lines, *([NAMES] if law.regrouped else []), f"Generated by forearm {__version__}.")
 
 

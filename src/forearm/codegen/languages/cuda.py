@@ -25,7 +25,7 @@ def write(program: Program) -> tuple[str, str]:
 
 def _legal(program: Program) -> Program:
     name = program.name.lower()
-    return legal(program, words=WORDS | {f"{name}_{own}" for own in ("sign", "batch")})
+    return legal(program, also=WORDS | {f"{name}_{own}" for own in ("sign", "batch")})
 
 
 def _header(program: Program) -> str:
@@ -33,7 +33,7 @@ def _header(program: Program) -> str:
     about = [*c_family.description(program, c.arithmetic(program)), "", *_batch_lines(program)]
     lines = [*c_family.comment(about), f"#ifndef {guard}", f"#define {guard}", ""]
     lines += ["#ifndef __CUDACC_RTC__", "#include <math.h>", "#include <stddef.h>", "#endif", ""]
-    statements = (*program.prepare, *program.statements)
+    statements = program.every_statement
     named = tables(statements)
     if "sign" in functions(statements):
         lines += [BEFORE, *_of_program(c.SIGN, program), ""]
@@ -54,7 +54,7 @@ def _header(program: Program) -> str:
         c_family.choice,
         named,
     )
-    lines += c_family.definitions(program, dialect, scalar, BEFORE, opening)
+    lines += c_family.definitions(program, dialect, scalar, BEFORE, opening, inside="")
     return "\n".join([*lines, "", "#endif"]) + "\n"
 
 

@@ -8,7 +8,7 @@ from forearm.codegen.languages import describing, matlab_block
 from forearm.codegen.languages.describing import Shapes
 from forearm.codegen.languages.language import Language
 from forearm.codegen.languages.naming import LONGEST, legal
-from forearm.codegen.program import END, REPEAT, WHILE, Argument, Program, Ref, Statement
+from forearm.codegen.program import ARRAY, END, REPEAT, WHILE, Argument, Op, Program, Ref, Routine, Statement
 from forearm.codegen.text import (
     CODE_WIDTH,
     COMMENT_WIDTH,
@@ -85,7 +85,7 @@ def write(program: Program) -> tuple[str, str]:
         program, f"all {scalar}, columns and matrices", _array, _parameter, _example(program)
     )
     given = describing.given(program)
-    return _file(program.name, about, given, program.outputs, program.statements, scalar), ""
+    return _file(program, program.name, about, given, program.outputs, program.statements), ""
 
 
 def others(program: Program) -> dict[str, str]:
@@ -97,7 +97,7 @@ def others(program: Program) -> dict[str, str]:
     p, k = describing.parameters(program), describing.kept(program)
     about = [f"What {program.name} needs of the parameters p, here with the values of the arm:", ""]
     about += describing.parameter_lines(program, _parameter)
-    text = _file(f"{program.name}_prepare", about, (p,), (k,), program.prepare, _scalar(program))
+    text = _file(program, f"{program.name}_prepare", about, (p,), (k,), program.prepare)
     return {f"{program.name}_prepare.m": text, **made}
 
 
@@ -106,26 +106,52 @@ def _scalar(program: Program) -> str:
 
 
 def _file(
+    program: Program,
     name: str,
     about: Iterable[str],
     taken: tuple[Argument, ...],
     made: tuple[Argument, ...],
     statements: tuple[Statement, ...],
-    scalar: str,
 ) -> str:
-    """A function with the help that MATLAB shows, and the functions that it calls itself."""
-    named = tables(statements)
+    """A function with the help that MATLAB shows, and those that it calls itself."""
+    scalar = _scalar(program)
     lines = [*_signature(name, taken, made), "%#codegen", *_comment(about), ""]
     for a in taken:
         lines += [f"assert(isa({a.name}, '{scalar}'));", f"assert(all(size({a.name}) == [{_size(a)}]));"]
-    for table, called in named.items():
-        lines += _folded(f"{called} = [{', '.join(_number(value, scalar) for value in table.numbers)}];")
-    lines += [f"{a.name} = zeros({_size(a, ', ')}, '{scalar}');" for a in made]
-    lines += ["", *_body(statements, describing.shapes(*taken, *made), named, scalar), "end"]
-    called = functions(statements)
+    lines += _inside(taken, made, statements, scalar)
+    every = list(statements)
+    for routine in _needed(program, statements):
+        given = describing.routine_arguments(program, routine)
+        lines += ["", *_signature(routine.name, given, (routine.made,))]
+        lines += _inside(given, (routine.made,), routine.statements, scalar)
+        every += routine.statements
+    called = functions(every)
     for own, text in (("choose", CHOOSE), ("rint", RINT), ("lookup", LOOK_UP)):
         lines += text.rstrip().splitlines() if own in called else []
     return "\n".join(lines) + "\n"
+
+
+def _needed(program: Program, statements: Iterable[Statement]) -> list[Routine]:
+    """The routines that statements call, and those that these call."""
+    waiting, found = list(statements), set[Routine]()
+    while waiting:
+        routine = waiting.pop().routine
+        if routine is not None and routine not in found:
+            found.add(routine)
+            waiting += routine.statements
+    return [routine for routine in program.routines if routine in found]
+
+
+def _inside(
+    taken: tuple[Argument, ...], made: tuple[Argument, ...], statements: tuple[Statement, ...], scalar: str
+) -> list[str]:
+    """What a function does: its tables, its outputs, its statements."""
+    named, lines = tables(statements), list[str]()
+    for table, called in named.items():
+        lines += _folded(f"{called} = [{', '.join(_number(value, scalar) for value in table.numbers)}];")
+    lines += [f"{a.name} = zeros({_size(a, ', ')}, '{scalar}');" for a in made]
+    known = describing.shapes(*taken, *made) | describing.local_shapes(statements)
+    return [*lines, "", *_body(statements, known, named, scalar), "end"]
 
 
 def _signature(name: str, taken: tuple[Argument, ...], made: tuple[Argument, ...]) -> list[str]:
@@ -147,6 +173,8 @@ def _body(
             return [f"for {name} = 1:{rounds(statement)}"]
         if statement.role == END:
             return ["end"]
+        if statement.role == ARRAY or statement.routine is not None:
+            return _folded(f"{name} = {_array_of(statement, dialect)};")
         value = expression(statement.value, dialect)
         if statement.role == WHILE:
             return [*_folded(f"if ~({value})"), "    break", "end"]
@@ -160,6 +188,15 @@ def _body(
         named,
     )
     return sectioned(statements, lambda section: f"% {section}", written)
+
+
+def _array_of(statement: Statement, dialect: Dialect) -> str:
+    """A column of values, or what a routine makes."""
+    assert isinstance(statement.value, Op)
+    values = ", ".join(expression(operand, dialect) for operand in statement.value.operands)
+    if statement.routine is None:
+        return f"[{values}].'" if values else "zeros(0, 1)"
+    return f"{statement.routine.name}({values}{', k' if statement.routine.needs_kept else ''})"
 
 
 def _number(value: float, scalar: str) -> str:

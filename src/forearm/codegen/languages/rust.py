@@ -9,7 +9,19 @@ from forearm.codegen.languages import describing
 from forearm.codegen.languages.describing import Shapes
 from forearm.codegen.languages.language import Language
 from forearm.codegen.languages.naming import legal
-from forearm.codegen.program import END, NEXT, REPEAT, VARIABLE, WHILE, Argument, Program, Ref, Statement
+from forearm.codegen.program import (
+    ARRAY,
+    END,
+    NEXT,
+    REPEAT,
+    VARIABLE,
+    WHILE,
+    Argument,
+    Op,
+    Program,
+    Ref,
+    Statement,
+)
 from forearm.codegen.text import (
     Dialect,
     expression,
@@ -102,13 +114,13 @@ class _Function:
 
 def write(program: Program) -> tuple[str, str]:
     """The module."""
-    program = legal(program, words=WORDS)
+    program = legal(program, also=WORDS)
     scalar = "f32" if program.single else "f64"
     about = describing.full_description(
         program, f"all {scalar}", lambda a: _declared(a, scalar), _parameter, _example(program, scalar)
     )
     about += ["", "Without std, give the crate a feature libm that depends on the crate libm."]
-    statements = (*program.prepare, *program.statements)
+    statements = program.every_statement
     named = {table: name.upper() for table, name in tables(statements).items()}
     lines = [*_comment(about), ALLOWED, *_mathematics(functions(statements), scalar)]
     for table, name in named.items():
@@ -122,7 +134,12 @@ def write(program: Program) -> tuple[str, str]:
 
 def _functions(program: Program) -> list[_Function]:
     p, k = describing.parameters(program), describing.kept(program)
-    made = [_Function(f"{program.name}_prepare", (p,), (k,), program.prepare)] if program.parameters else []
+    made = [
+        _Function(r.name, describing.routine_arguments(program, r), (r.made,), r.statements, public=False)
+        for r in program.routines
+    ]
+    if program.parameters:
+        made += [_Function(f"{program.name}_prepare", (p,), (k,), program.prepare)]
     return [*made, _Function(program.name, describing.given(program), program.outputs, program.statements)]
 
 
@@ -171,6 +188,7 @@ def _written(function: _Function, named: Mapping[LookupTable, str], scalar: str)
 
 def _body(function: _Function, named: Mapping[LookupTable, str], scalar: str) -> list[str]:
     known = describing.shapes(*function.taken, *function.made)
+    known |= describing.local_shapes(function.statements)
     single = {a.name for a in function.made if not a.shape}
     changed = {s.target.name for s in function.statements if s.role == NEXT}
 
@@ -180,6 +198,8 @@ def _body(function: _Function, named: Mapping[LookupTable, str], scalar: str) ->
             return [f"{INDENT}for _ in 0..{rounds(statement)} {{"]
         if role == END:
             return [f"{INDENT}}}"]
+        if role == ARRAY or statement.routine is not None:
+            return _array(statement, dialect, scalar)
         value = expression(statement.value, dialect)
         if role == WHILE:
             return folded(f"if !({value}) {{ break; }}", INDENT)
@@ -196,6 +216,18 @@ def _body(function: _Function, named: Mapping[LookupTable, str], scalar: str) ->
         named,
     )
     return sectioned(function.statements, lambda section: f"{INDENT}// {section}", written)
+
+
+def _array(statement: Statement, dialect: Dialect, scalar: str) -> list[str]:
+    """A new array of values, or one that a routine makes."""
+    assert isinstance(statement.value, Op)
+    values = ", ".join(expression(operand, dialect) for operand in statement.value.operands)
+    name, kind = statement.target.name, f"[{scalar}; {statement.size}]"
+    if statement.routine is None:
+        return folded(f"let {name}: {kind} = [{values}];", INDENT)
+    kept = ", k" if statement.routine.needs_kept else ""
+    lines = [f"{INDENT}let mut {name}: {kind} = [0.0; {statement.size}];"]
+    return [*lines, *folded(f"{statement.routine.name}(&{values}{kept}, &mut {name});", INDENT)]
 
 
 def _entry(ref: Ref, known: Shapes, single: set[str]) -> str:

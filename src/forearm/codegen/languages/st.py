@@ -10,7 +10,7 @@ from forearm.codegen.languages import describing, st_functions
 from forearm.codegen.languages.describing import Shapes
 from forearm.codegen.languages.language import Language
 from forearm.codegen.languages.naming import LONGEST_ELSEWHERE, legal
-from forearm.codegen.program import END, REPEAT, WHILE, Argument, Program, Ref, Statement
+from forearm.codegen.program import ARRAY, END, REPEAT, WHILE, Argument, Op, Program, Ref, Routine, Statement
 from forearm.codegen.text import (
     CODE_WIDTH,
     Dialect,
@@ -63,6 +63,9 @@ def write(program: Program) -> tuple[str, str]:
         program, f"all {_type(program)}", lambda a: _declared(a, program), _parameter, _example(program)
     )
     lines = [*_comment(about), *st_functions.definitions(program, _type(program), _comment)]
+    for r in program.routines:
+        taken = describing.routine_arguments(program, r)
+        lines += ["", *_block(program, f"{program.name}_{r.name}", taken, (r.made,), r.statements)]
     p, k = describing.parameters(program), describing.kept(program)
     if program.parameters:
         lines += ["", *_block(program, f"{program.name}_prepare", (p,), (k,), program.prepare)]
@@ -119,7 +122,13 @@ def legal_names(program: Program) -> Program:
     """Names without underscores in a row or at the end, as IEC 61131-3 asks, of the blocks too."""
     name = _identifier(program.name)
     words = WORDS | {f"{name.lower()}_{suffix}" for suffix in SUFFIXES} | {"evaluate", "prepare"}
+    words |= {_instance(routine) for routine in program.routines}
     return legal(replace(program, name=name), LONGEST_ELSEWHERE, words, _identifier)
+
+
+def _instance(routine: Routine) -> str:
+    """The variable that is the block of a routine."""
+    return f"{routine.name}_block"
 
 
 def _identifier(name: str) -> str:
@@ -149,10 +158,14 @@ def _block(
     lines += _variables("VAR_OUTPUT", made, program)
     counters = dict.fromkeys(s.target.name for s in statements if s.role == REPEAT)
     own = dict.fromkeys(s.target.name for s in statements if s.target.index is None)
-    values = [value for value in own if value not in counters]
+    arrays = describing.local_shapes(statements)
+    values = [value for value in own if value not in counters and value not in arrays]
+    blocks = {s.routine: None for s in statements if s.routine is not None}
     if own:
-        lines += ["VAR", *_listed(values, _type(program)), *_listed(counters, "DINT"), "END_VAR"]
-    body = _body(program, statements, describing.shapes(*taken, *made))
+        lines += ["VAR", *(f"{INDENT}{_instance(r)} : {program.name}_{r.name};" for r in blocks)]
+        lines += [f"{INDENT}{_declared(Argument(a, shape, ''), program)};" for a, shape in arrays.items()]
+        lines += [*_listed(values, _type(program)), *_listed(counters, "DINT"), "END_VAR"]
+    body = _body(program, statements, describing.shapes(*taken, *made) | arrays)
     return [*lines, "", *(body or [f"{INDENT};"]), "END_FUNCTION_BLOCK"]
 
 
@@ -184,6 +197,8 @@ def _body(program: Program, statements: tuple[Statement, ...], known: Shapes) ->
             return [f"{INDENT}FOR {name} := 1 TO {rounds(statement)} DO"]
         if statement.role == END:
             return [f"{INDENT}END_FOR;"]
+        if statement.role == ARRAY or statement.routine is not None:
+            return _array(statement, dialect)
         value = expression(statement.value, dialect)
         if statement.role == WHILE:
             return folded(f"IF NOT ({value}) THEN EXIT; END_IF;", INDENT)
@@ -194,12 +209,21 @@ def _body(program: Program, statements: tuple[Statement, ...], known: Shapes) ->
         entry,
         lambda name, argument: f"{st_functions.called(name, program)}({argument})",
         lambda a, b, x, y: f"SEL({a} < {b}, {y}, {x})",
-        {
-            table: f"{program.name}_{name}"
-            for table, name in tables((*program.prepare, *program.statements)).items()
-        },
+        {table: f"{program.name}_{name}" for table, name in tables(program.every_statement).items()},
     )
     return sectioned(statements, lambda section: f"{INDENT}(* {_harmless(section)} *)", written)
+
+
+def _array(statement: Statement, dialect: Dialect) -> list[str]:
+    """Entry by entry; or the call of a routine's block, and what it made."""
+    name, routine = statement.target.name, statement.routine
+    assert isinstance(statement.value, Op)
+    values = [expression(operand, dialect) for operand in statement.value.operands]
+    if routine is None:
+        return [line for i, x in enumerate(values) for line in folded(f"{name}[{i}] := {x};", INDENT)]
+    kept = ", k := k" if routine.needs_kept else ""
+    call = folded(f"{_instance(routine)}({routine.taken.name} := {values[0]}{kept});", INDENT)
+    return [*call, f"{INDENT}{name} := {_instance(routine)}.{routine.made.name};"]
 
 
 def _declared(argument: Argument, program: Program) -> str:

@@ -103,7 +103,7 @@ LAYOUT = (
 
 def definitions(program: Program, kind: str, comment: Callable[[Iterable[str]], list[str]]) -> list[str]:
     """The functions that a program calls and a PLC need not have."""
-    statements = (*program.prepare, *program.statements)
+    statements = program.every_statement
     needed = functions(statements)
     lines: list[str] = []
     for own, text in (("sign", SIGN), ("atan2", ATAN2), ("rint", RINT)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -23,8 +24,10 @@ from codegen.batch_running import (
 )
 from codegen.programs import CASES, bends, decisions, loops, matrices, operators, parameters, partly
 from codegen.running import Case, assert_close, by_hand, random_state
+from codegen.structured_text import units
+from codegen.structured_text_grammar import NotStructuredText
 from codegen.test_languages import random_tree, value_of
-from codegen.test_texts import hostile, many_parameters
+from codegen.test_texts import HOSTILE, hostile, many_parameters
 
 from forearm.codegen.program import Argument, Program, Ref, Statement
 from forearm.errors import InputError
@@ -54,8 +57,10 @@ def digits() -> tuple[Program, list[float]]:
 
 
 def signs() -> Case:
+    """Signs at zero, and of what is no number; the root of what is negative."""
     case = Case(SIGNS, {"q": (5,)})
-    case.results = {"tau": [x.sign() for x in case.input("q")]}
+    q = case.input("q")
+    case.results = {"tau": [x.sign() for x in q], "roots": [x.sqrt() for x in q]}
     return case
 
 
@@ -88,6 +93,7 @@ def test_generated_code_gives_what_the_graph_gives(language: str, tmp_path: Path
     np.testing.assert_array_equal(found[TREES][0]["tau"], [value_of(tree, state) for tree in made])
     assert found[DIGITS][0]["tau"].tobytes() == np.array(values).tobytes()
     np.testing.assert_array_equal(found[SIGNS][0]["tau"], [0.0, 0.0, math.nan, -1.0, 1.0])
+    np.testing.assert_array_equal(found[SIGNS][0]["roots"], [0.0, 0.0, math.nan, math.nan, math.inf])
 
 
 @pytest.mark.slow
@@ -253,3 +259,89 @@ def test_the_example_of_matlab_runs(tmp_path: Path) -> None:
     truth = case.expected(rest, np.array(case.program().defaults))["tau"][0]
     printed = checked(["octave", "--no-gui", "--norc", "--quiet", "drive.m"], tmp_path)
     assert float(printed) == pytest.approx(truth, rel=1e-12)
+
+
+@pytest.mark.slow
+def test_the_example_of_structured_text_runs() -> None:
+    case = many_parameters()
+    text = MORE["st"].write(case.program())[0]
+    lines = text[text.index("Call:") :].splitlines()[1:]
+    code = "\n".join(line.removeprefix(" *") for line in lines[: lines.index(" *)")])
+    block = units(f"{text}\nFUNCTION_BLOCK main\n{code}\nEND_FUNCTION_BLOCK\n")["main"]()
+    block.q[...], block.qd[...] = 0.0, 0.0
+    block()
+    rest = {name: np.zeros(shape) for name, shape in case.inputs.items()}
+    truth = case.expected(rest, np.array(case.program().defaults))["tau"]
+    assert block.tau == pytest.approx(truth, rel=1e-12)
+
+
+COMMENTS = {"rust": r"^ *//.*\n", "cuda": r"/\*.*?\*/", "matlab": r"^ *%.*\n", "st": r"\(\*.*?\*\)"}
+
+
+@EVERY_OTHER
+def test_only_generated_lines_stand_outside_comments(language: str, tmp_path: Path) -> None:
+    """Without its comments, the code is the same whatever the texts say."""
+
+    def bare(words: str) -> list[str]:
+        case = Case("bare", {"q": (1,)}, about=(words, f"Made of {words}"), meaning=words)
+        case.graph.section = words
+        case.results = {"tau": [case.input("q")[0].sin() * case.parameter(words, 0.5)]}
+        text = write_all(language, case.program(), tmp_path)
+        assert text.isascii()
+        assert "\\" not in text
+        assert not set(re.findall(r"[\x00-\x1f]", text)) - {"\n"}
+        code = re.sub(COMMENTS[language], "", text, flags=re.S if language in ("cuda", "st") else re.M)
+        return [line for line in code.splitlines() if line.strip()]
+
+    expected = bare("words")
+    assert any("tau" in line for line in expected)
+    for text in HOSTILE:
+        assert bare(text) == expected, text
+
+
+SHAPES = {
+    "rust": ("p[0]", "p: [[f64; 2]; 3]"),
+    "cuda": ("p[0]", "p[6]  (3 x 2, row by row)"),
+    "matlab": ("p(1)", "p (3 x 2)"),
+    "st": ("p[0]", "p : ARRAY[0..2, 0..1] OF LREAL"),
+}
+
+
+@EVERY_OTHER
+def test_the_head_says_what_a_caller_must_know(language: str, tmp_path: Path) -> None:
+    case = parameters()
+    text = write_all(language, case.program(), tmp_path)
+    for words in (*case.about, "position, rad", "torque, N m", "damping = 0.35", "not used = 7.0"):
+        assert words in text, words
+    first, shape = SHAPES[language]
+    assert f"  {first}  link 1, mass = 2.75\n" in text
+    assert f"out {shape}  torque, N m" in text
+    assert max(map(len, text.splitlines())) <= 115
+
+
+def test_the_interpreter_of_structured_text_is_strict() -> None:
+    """What breaks a rule of the language is found."""
+    head = "FUNCTION_BLOCK f VAR_INPUT q : ARRAY[0..1] OF LREAL; END_VAR VAR_OUTPUT t : LREAL; END_VAR "
+    good = head + "{} END_FUNCTION_BLOCK"
+    block = units(good.format("t := SEL(q[0] < 2.0, 1.0, -q[1]) * 0.5;"))["f"]()
+    block(q=np.array([1.0, 4.0]))
+    assert block.t == -2.0
+    for body in (
+        "t := q[2];",
+        "t := q[0] * 2;",
+        "t := 1e3;",
+        "t = 1.0;",
+        "t := u;",
+        "t := REAL#1.0;",
+        "q[0] := 1.0;",
+        "t := 1.0",
+        "t := SIN(1.0, 2.0);",
+        "t := -(q[0];",
+        "EXIT;",
+        "t := q;",
+        "IF q[0] THEN t := 1.0; END_IF;",
+        "(* (* *) t := 1.0;",
+        "t := t__u;",
+    ):
+        with pytest.raises((NotStructuredText, ValueError)):
+            units(good.format(body))

@@ -31,16 +31,27 @@ WORDS = frozenset(
     all ans assert block case choose continue do double e elseif end end_try_catch end_unwind_protect
     endfor endfunction endif endparfor endswitch endwhile eps eval false fix function global i if inf
     isa j na nargin nargout numel ones otherwise outputs parfor persistent pi postpropagationsetup
-    reshape return rint round setup single size spmd start switch terminate true until unwind_protect
+    reshape return rint root round setup single size spmd start switch terminate true until unwind_protect
     unwind_protect_cleanup varargin varargout while zeros
     """.split()  # noqa: SIM905
 )
+OWN = {"sqrt": "root"}  # functions under a name that MATLAB has for another
 CHOOSE = """
 function value = choose(condition, x, y)
 if condition
     value = x;
 else
     value = y;
+end
+end
+"""
+ROOT = """
+function value = root(x)
+% NaN of a negative number, where sqrt would be complex.
+if x < 0
+    value = x * NaN;
+else
+    value = sqrt(x);
 end
 end
 """
@@ -126,7 +137,7 @@ def _file(
         lines += _inside(given, (routine.made,), routine.statements, scalar)
         every += routine.statements
     called = functions(every)
-    for own, text in (("choose", CHOOSE), ("rint", RINT), ("lookup", LOOK_UP)):
+    for own, text in (("choose", CHOOSE), ("sqrt", ROOT), ("rint", RINT), ("lookup", LOOK_UP)):
         lines += text.rstrip().splitlines() if own in called else []
     return "\n".join(lines) + "\n"
 
@@ -183,7 +194,7 @@ def _body(
     dialect = Dialect(
         lambda value: _number(value, scalar),
         entry,
-        lambda name, argument: f"{name}({argument})",
+        lambda name, argument: f"{OWN.get(name, name)}({argument})",
         lambda a, b, x, y: f"choose({a} < {b}, {x}, {y})",
         named,
     )

@@ -204,7 +204,20 @@ def _cuda(jobs: Sequence[Job], folder: Path) -> Results:
             lines += ["}"]
     (folder / "all.cpp").write_text("\n".join(lines) + "\n", encoding="ascii")
     strict = [flag for flag in STRICT if flag != "-Wshadow"]
-    checked(["g++", "-std=c++17", "-Wconversion", *strict, "all.cpp", "-o", "all.so", "-lm"], folder)
+    checked(
+        [
+            "g++",
+            "-std=c++17",
+            "-Wconversion",
+            "-Wdouble-promotion",
+            *strict,
+            "all.cpp",
+            "-o",
+            "all.so",
+            "-lm",
+        ],
+        folder,
+    )
     return _called(jobs, folder / "all.so")
 
 

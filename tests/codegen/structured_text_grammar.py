@@ -19,7 +19,7 @@ TOKEN = re.compile(
 WORDS = frozenset(
     """
     array bool constant dint do else elsif end_for end_function end_function_block end_if end_method
-    end_var end_while exit false for function function_block if lreal method not of real then to true
+    end_var end_while exit false for function function_block if lreal method not of public real then to true
     var var_input var_output while
     """.split()  # noqa: SIM905
 )
@@ -118,7 +118,7 @@ class Reader:
         return unit
 
     def method(self, block: Unit) -> None:
-        self.take("method")
+        self.take("method"), self.take("public")
         unit = self.now = Unit(self.name(), "method", result="BOOL")
         self.take(":"), self.take("bool")
         unit.types[unit.name] = Type("BOOL")
@@ -141,7 +141,8 @@ class Reader:
     def declaration(self, section: str) -> None:
         names = [self.name()]
         while self.rest[-1] == ",":
-            self.take(), names.append(self.name())
+            self.take()
+            names.append(self.name())
         self.take(":")
         of = self.type()
         for name in names:

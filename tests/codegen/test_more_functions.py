@@ -28,7 +28,7 @@ from codegen.test_simulation_step import (
 )
 from codegen.truths import GENERAL, Given, assert_close, assert_true, given
 from control.test_code import ARMS as DRIVEN
-from control.test_code import PYTHON, TOLERANCE, constants_of, samples, volts
+from control.test_code import PYTHON, TOLERANCE, samples, volts
 from sweeps import long
 
 import forearm as fa
@@ -37,6 +37,7 @@ from forearm.codegen.generate import program_for, step_program
 from forearm.codegen.simulation_step import TracedPlant
 from forearm.control.code import controller_program
 from forearm.control.laws import LAWS
+from forearm.drives.motor import constants_of
 
 # The pose of the hand that a solution has; iterations stop below 1e-9.
 POSE, SOLVED = 1e-10, 1e-9

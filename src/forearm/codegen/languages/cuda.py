@@ -14,7 +14,7 @@ BEFORE = "static inline __host__ __device__"
 THREADS = 128  # in a block of the example
 # Without regard to case: what CUDA has beside C++, and what the kernel itself uses.
 WORDS = frozenset("blockdim blockidx dim3 griddim row rows size_t threadidx warpsize".split())  # noqa: SIM905
-OWN = {"sign": "sign", "look_up": "look_up"}  # functions that the file defines
+OWN = ("sign", "look_up")  # functions that the file defines
 
 
 def write(program: Program) -> tuple[str, str]:
@@ -59,7 +59,7 @@ def _header(program: Program) -> str:
 
 
 def _called(name: str, program: Program) -> str:
-    return f"{program.name}_{OWN[name]}" if name in OWN else c.called(name, program.scalar)
+    return f"{program.name}_{name}" if name in OWN else c.called(name, program.scalar)
 
 
 def _of_program(text: str, program: Program) -> list[str]:

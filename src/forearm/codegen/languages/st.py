@@ -30,19 +30,20 @@ SUFFIXES = ("atan2", "methods", "rint", "sign")
 # Without regard to case: words of IEC 61131-3, its types and functions, and what CODESYS adds.
 WORDS = frozenset(
     """
-    abstract acos action add and any array array_of asin at atan bit bool by byte cal calc case class
-    concat configuration constant cos ctd ctu ctud date date_and_time delete dint div do dt dword else
-    elsif en end_action end_case end_class end_configuration end_for end_function end_function_block
-    end_if end_interface end_method end_namespace end_program end_property end_repeat end_resource
-    end_step end_struct end_transition end_type end_var end_while eno eq exit exp expt extends f_edge
-    f_trig false final find for from function function_block ge get gt if implements in initial_step
-    insert int interface internal interval jmp ldate ldt le left len limit lint ln log lower_bound lreal
-    lt ltime ltod lword max method mid min mod move mul mux namespace ndt ne non_retain not null of on
-    or out overlap override p_edge pointer priority private program property protected public r_edge
-    r_trig read_only read_write real ref reference repeat replace resource ret retain return right rol
-    ror rs sel set shl shr sin single sint sizeof sqrt sr stc step string struct sub super tan task
-    test_and_set then this time time_of_day to tod tof ton tp transition true trunc type udint uint
-    ulint union until upper_bound using usint var var_access var_config var_external var_global
+    abstract acos action add adr and and_then any any_int any_num any_real array array_of asin at atan
+    bit bitadr bool by byte cal calc case class concat configuration constant continue cos ctd ctu ctud
+    date date_and_time delete dint div do dt dword else elsif en end_action end_case end_class
+    end_configuration end_for end_function end_function_block end_if end_interface end_method
+    end_namespace end_program end_property end_repeat end_resource end_step end_struct end_transition
+    end_type end_var end_while eno eq exit exp expt extends f_edge f_trig false final find for from
+    function function_block ge get gt if implements in indexof ini initial_step insert int interface
+    internal interval jmp jmpc ld ldate ldn ldt le left len limit lint ln log lower_bound lreal lt ltime
+    ltod lword max method mid min mod move mul mux namespace ndt ne non_retain not null of on or or_else
+    out overlap override p_edge pointer priority private program property protected public r r_edge
+    r_trig read_only read_write real ref reference repeat replace resource ret retain retc return right
+    rol ror rs s sel set shl shr sin single sint sizeof sqrt sr st stc step stn string struct sub super
+    tan task test_and_set then this time time_of_day to tod tof ton tp transition true trunc type udint
+    uint ulint union until upper_bound using usint var var_access var_config var_external var_global
     var_in_out var_input var_inst var_output var_stat var_temp wchar while with word wstring xor
     """.split()  # noqa: SIM905
 )
@@ -89,11 +90,11 @@ def others(program: Program) -> dict[str, str]:
     if program.parameters:
         lines += [
             "",
-            "METHOD Prepare : BOOL",
+            "METHOD PUBLIC Prepare : BOOL",
             *_variables("VAR_INPUT", (describing.parameters(program),), program),
         ]
         lines += ["", f"{INDENT}{block}_prepare(p := p);", f"{INDENT}Prepare := TRUE;", "END_METHOD"]
-    lines += ["", "METHOD Evaluate : BOOL", *_variables("VAR_INPUT", program.inputs, program)]
+    lines += ["", "METHOD PUBLIC Evaluate : BOOL", *_variables("VAR_INPUT", program.inputs, program)]
     lines += _variables("VAR_OUTPUT", program.outputs, program)
     inputs = [f"{a.name} := {a.name}" for a in program.inputs]
     inputs += [f"k := {block}_prepare.k"] if program.parameters else []

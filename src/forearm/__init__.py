@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from forearm.kernels.traced_controller import TracedController
     from forearm.simulation import Schedule, Simulation, load_simulation, simulate, simulate_many
     from forearm.trajectories import MotionLog, Plan, Request, Waypoint, plan, read_motion, time_optimal
+    from forearm.viewer.door import studio
 
 __version__ = "0.1.0"
 
@@ -128,6 +129,7 @@ __all__ = [
     "simulate",
     "simulate_many",
     "simulation",
+    "studio",
     "time_optimal",
     "to_mujoco",
     "to_pinocchio",
@@ -170,6 +172,7 @@ _LATER = {
     **dict.fromkeys(("MotionLog", "Plan", "Request", "Waypoint", "plan", "read_motion"), "trajectories"),
     "time_optimal": "trajectories",
     "excite": "identification",
+    "studio": "viewer.door",
     **dict.fromkeys(("Schedule", "Simulation", "load_simulation", "simulate", "simulate_many"), "simulation"),
 }
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import importlib
 import re
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from forearm import __version__
@@ -27,8 +27,8 @@ from forearm.symbols.scalars import is_zero
 from forearm.values import check_choice, check_name, chosen
 
 # Each is a module of forearm.codegen.languages with a LANGUAGE.
-LANGUAGES = ("c", "cpp", "fortran", "python", "javascript", "latex")
-SINGLE = ("c", "cpp", "fortran")  # those that have single precision too
+LANGUAGES = ("c", "cpp", "fortran", "python", "javascript", "latex", "rust", "cuda", "matlab", "st")
+SINGLE = ("c", "cpp", "fortran", "rust", "cuda", "matlab", "st")  # those that have single precision too
 DTYPES = ("float64", "float32")
 WORDS = {
     "mul": "multiplications",
@@ -65,6 +65,7 @@ class Source:
         counts: operations of one evaluation.
         name: name of the function.
         language: its language.
+        others: further files by name, such as the S-function around a function of MATLAB.
     """
 
     text: str
@@ -72,6 +73,7 @@ class Source:
     counts: Counts
     name: str
     language: str
+    others: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         lines = self.text.count("\n")
@@ -92,7 +94,7 @@ class Source:
         made = {f"{self.name}.{language.ending}": self.text}
         if language.header_ending:
             made[f"{self.name}.{language.header_ending}"] = self.header
-        return made
+        return made | dict(self.others)
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write the files into a folder, which is made if it is not there."""
@@ -127,13 +129,13 @@ def generate(
         arm: the arm.
         function: a name such as "inverse_dynamics", or several; a wrong one is answered with those there are;
             or "integration_step", one step of a simulation.
-        language: "c", "cpp", "fortran", "python", "javascript" or "latex".
+        language: "c", "cpp", "fortran", "python", "javascript", "latex", "rust", "cuda", "matlab" or "st".
         parameters: what stays symbols (a second function prepares what depends on them alone): "link6.mass",
             "link6.com.x", "link6.inertia.xx", "joint6.alpha", a whole "link6" or "joint6", "gravity.z", or
             "all"; "joint6.friction", "joint6.motor", or "drives".
         formulation: a formulation of the documents, traced as it is; None: the fewest operations known here.
         name: name of the generated function; None: of the arm and what it computes.
-        dtype: "float64", or "float32" for C, C++ and Fortran.
+        dtype: "float64", or "float32" for all languages but Python, JavaScript and LaTeX.
         method: of "integration_step": "rk3", "rk4" or "gill".
         drive: what drives the arm in "integration_step": "torque" or "voltage".
     """
@@ -147,7 +149,7 @@ def generate(
     else:
         program = program_for(arm, function, parameters, formulation, name, readable, single)
     text, header = target.write(program)
-    return Source(text, header, program.counts, program.name, target.name)
+    return Source(text, header, program.counts, program.name, target.name, target.others(program))
 
 
 def check_dtype(dtype: str, language: str) -> None:

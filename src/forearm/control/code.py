@@ -73,7 +73,7 @@ def controller_code(
     program = replace(program, single=dtype == "float32")
     text, header = target.write(program)
     if target.name != "c":
-        return Source(text, header, program.counts, program.name, target.name)
+        return Source(text, header, program.counts, program.name, target.name, target.others(program))
     text += "\n" + _step(program, made)
     return Source(text, _header(program, made), program.counts, program.name, "c")
 

@@ -20,7 +20,8 @@ ROOMS = (
     "errors", "portable", "spatial", "values", "tables", "palette", "pages", "svg", "progress", "symbols",
     "reading", "logs", "arm", "model", "drives", "kinematics", "dynamics", "reduction", "checking",
     "parts", "files", "visuals", "counting", "codegen", "kernels", "frameworks", "trajectories", "simulation",
-    "interpreter", "schedules", "identification", "control", "reproduce", "plots", "benchmarks", "cli",
+    "interpreter", "schedules", "identification", "control", "viewer", "reproduce", "plots", "benchmarks",
+    "cli",
 )  # fmt: skip
 # Reached when called, not when imported: the methods of Arm and of Simulation that users expect on them.
 DEFERRED_EXCEPTIONS = {
@@ -30,6 +31,7 @@ DEFERRED_EXCEPTIONS = {
     ("arm.arm", "reduction.base"),
     ("arm.arm", "reduction.regrouped"),
     ("simulation.result", "plots.motion"),
+    ("simulation.result", "viewer.door"),
     ("kinematics.numerical", "kernels.numeric_ik"),
     ("kinematics.nearby", "kernels.numeric_ik"),
     ("trajectories.planning", "plots.plans"),

@@ -127,7 +127,7 @@ for (let k = 0; k * c.period <= plan.duration - c.period; k++) {
   engine.step(state, tau, c.period / engine.substeps(c.period), engine.substeps(c.period));
 }
 return { rows, duration: plan.duration, python: pythonLine(about), command: commandLine(about), planned: pythonLine({ ...about, kind: "plan" }), fall: commandLine({ ...about, kind: "fall", end: 0.1 }), fallen: pythonLine({ ...about, kind: "fall", end: 0.1 }) };
-"""  # noqa: E501
+"""
 
 
 @pytest.mark.slow
@@ -167,7 +167,7 @@ def test_lines_and_commands_give_the_numbers_of_the_page(
 def _executed(text: str) -> dict[str, Any]:
     """What lines of Python that the page shows make, as a user would run them."""
     names: dict[str, Any] = {}
-    exec(compile(text, "lines", "exec"), names)  # noqa: S102
+    exec(compile(text, "lines", "exec"), names)
     return names
 
 

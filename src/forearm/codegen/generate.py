@@ -6,18 +6,19 @@ import hashlib
 import importlib
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from forearm import __version__
 from forearm.arm.arm import Arm, check_arm
-from forearm.codegen.functions import FUNCTIONS, Function, trace
+from forearm.codegen.functions import FUNCTIONS, Function, Traced, trace
 from forearm.codegen.languages.language import Language
 from forearm.codegen.program import Argument, Program, program_of
 from forearm.codegen.tracing import Tracing
 from forearm.dynamics.reference import parameter_names
 from forearm.errors import InputError, shorten, suggest
-from forearm.reading.textfile import write_text
+from forearm.reading.textfile import write_bytes, write_text
 from forearm.reduction.plan import PLAIN_PLAN
 from forearm.reduction.symbolic import chosen_parameters
 from forearm.symbols import Counts
@@ -58,11 +59,15 @@ class Source:
     """Generated code.
 
     Attributes:
-        text: the code.
+        text: the code; of an object file its assembly, to read.
         header: its header, "" where the language has none.
         counts: operations of one evaluation.
         name: name of the function.
-        language: its language.
+        language: its language, "assembly" of an object file.
+        object: the object file for a target machine, None of code in a language.
+        module: the WebAssembly module that is ready to run, None but for the target wasm32.
+        target: the target machine of the object file, None of code in a language.
+        figures: of an object file by name: bytes of code, constants and stack, and for Cortex-M cycles.
     """
 
     text: str
@@ -70,8 +75,19 @@ class Source:
     counts: Counts
     name: str
     language: str
+    object: bytes | None = None
+    module: bytes | None = None
+    target: str | None = None
+    figures: dict[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
+        if self.object is not None:
+            sizes = f"{self.figures['code_bytes']} bytes of code, {self.figures['stack_bytes']} of stack"
+            has = ".object, .module" if self.module is not None else ".object"
+            return (
+                f"<Source {self.name!r}, {self.target}: {sizes}, {self.counts}; its {has}, .header, "
+                ".save(folder)>"
+            )
         lines = self.text.count("\n")
         return (
             f"<Source {self.name!r}, {self.language}: {lines} lines, {self.counts}; its .text, "
@@ -84,8 +100,11 @@ class Source:
 
         return formulas(self.text) if self.language == "latex" else None
 
-    def files(self) -> dict[str, str]:
-        """Names of the files, and what is in them."""
+    def files(self) -> dict[str, Any]:
+        """Names of the files, and what is in them: text, or bytes of object files and modules."""
+        if self.object is not None:
+            binary = {f"{self.name}.o": self.object, f"{self.name}.wasm": self.module}
+            return {name: data for name, data in binary.items() if data} | {f"{self.name}.h": self.header}
         language = language_of(self.language)
         made = {f"{self.name}.{language.ending}": self.text}
         if language.header_ending:
@@ -102,8 +121,8 @@ class Source:
                 f"{shorten(folder, 300)}: cannot be a folder to write to ({why}); name another."
             ) from error
         paths = [Path(folder) / name for name in self.files()]
-        for path, text in zip(paths, self.files().values(), strict=True):
-            write_text(path, text)
+        for path, content in zip(paths, self.files().values(), strict=True):
+            (write_bytes if isinstance(content, bytes) else write_text)(path, content)
         return paths
 
 
@@ -114,10 +133,11 @@ def generate(
     parameters: Iterable[str] | str = (),
     formulation: str | None = None,
     name: str | None = None,
-    dtype: str = "float64",
+    dtype: str | None = None,
+    target: str | None = None,
 ) -> Source:
     """Straight-line code for a function of an arm, or for several as one function that
-    shares what they share.
+    shares what they share; as text in a language, or as an object file for a target machine.
 
     Args:
         arm: the arm.
@@ -128,19 +148,31 @@ def generate(
             "all"; "joint6.friction", "joint6.motor", or "drives".
         formulation: a formulation of the documents, traced as it is; None: the fewest operations known here.
         name: name of the generated function; None: of the arm and what it computes.
-        dtype: "float64", or "float32" for C, C++ and Fortran.
+        dtype: "float64", or "float32" for C, C++, Fortran and target machines; None: "float64", and what the
+            target machine computes in hardware.
+        target: a machine to make an object file for, without a compiler: "cortex-m4", "cortex-m7", "aarch64",
+            "riscv64", "x86-64-v3" or "wasm32"; None: text in the language.
     """
-    target = language_of(language)
-    check_choice(dtype, DTYPES, "generate, dtype")
-    if dtype == "float32" and target.name not in SINGLE:
+    if target is not None:
+        from forearm.targets.object_source import object_source
+
+        if language != "c":
+            raise InputError(
+                f"generate: expected a language or a target, got {shorten(language)} and {shorten(target)}; an "
+                "object file has a header in C."
+            )
+        return object_source(arm, function, target, parameters, formulation, name, dtype)
+    written = language_of(language)
+    dtype = check_choice("float64" if dtype is None else dtype, DTYPES, "generate, dtype")
+    if dtype == "float32" and written.name not in SINGLE:
         raise InputError(
-            f"generate: dtype float32 is for {', '.join(SINGLE)}, got {target.name}, which has float64 only."
+            f"generate: dtype float32 is for {', '.join(SINGLE)}, got {written.name}, which has float64 only."
         )
     program = program_for(
-        arm, function, parameters, formulation, name, target.name == "latex", single=dtype == "float32"
+        arm, function, parameters, formulation, name, written.name == "latex", single=dtype == "float32"
     )
-    text, header = target.write(program)
-    return Source(text, header, program.counts, program.name, target.name)
+    text, header = written.write(program)
+    return Source(text, header, program.counts, program.name, written.name)
 
 
 def program_for(
@@ -155,6 +187,25 @@ def program_for(
     """The program for a function of an arm, before any language; `readable` keeps to the plain plan and the
     arm's own units, `single` is for single precision.
     """
+    traced, title, about, symbols = traced_for(
+        arm, function, parameters, formulation, name, readable, single
+    )
+    made = program_of(traced.graph, traced.results, title, about, traced.inputs, traced.outputs, symbols)
+    return replace(made, single=single)
+
+
+def traced_for(
+    arm: Arm,
+    function: str | Iterable[str],
+    parameters: Iterable[str] | str = (),
+    formulation: str | None = None,
+    name: str | None = None,
+    readable: bool = False,
+    single: bool = False,
+) -> tuple[Traced, str, tuple[str, ...], dict[str, float]]:
+    """What a program is made of: the functions on the graph, its name, what its head says, and the open
+    parameters with the arm's own values.
+    """
     check_arm(arm, "generate", moves=True)
     names = _names(function, "function")
     functions = [chosen(FUNCTIONS, given, "generate, function") for given in names]
@@ -167,8 +218,7 @@ def program_for(
     title = identifier(name) if name is not None else _default_name(arm, names)
     counts = traced.graph.counts(traced.results)
     about = _about(arm, functions, formulation, counts, tracing, traced.inputs, not readable)
-    made = program_of(traced.graph, traced.results, title, about, traced.inputs, traced.outputs, symbols)
-    return replace(made, single=single)
+    return traced, title, about, symbols
 
 
 def _names(given: object, what: str) -> list[str]:

@@ -98,7 +98,7 @@ def said(name: str, machine: TargetMachine, found: Measured, is_single: bool) ->
         else "products and sums are rounded one by one, as in forearm's kernels for the processor generic"
     )
     lines.append(
-        f"Arithmetic is IEEE 754 to nearest, subnormal numbers kept; {fused}, and the bits of results are theirs. "
+        f"Arithmetic is IEEE 754 to nearest, subnormal numbers kept; {fused}. "
         "Sines, cosines, exponentials and angles are in the code. A state with NaN or infinity gives NaN."
     )
     lines.append(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import forearm as fa
 from forearm.codegen.functions import FUNCTIONS
-from forearm.codegen.generate import LANGUAGES, language_of, program_for
+from forearm.codegen.generate import LANGUAGES, language_of, program_for, step_program
 from forearm.control import controller_code
 from forearm.control.laws import LAWS
 from forearm.kernels.cache_key import told
@@ -56,6 +56,9 @@ def _texts(arm: fa.Arm, latex: bool) -> Iterator[tuple[str, str]]:
             yield f"{function} refused", str(error)
     if arm.name in LONG:
         return
+    program = step_program(arm)
+    for language in plain:
+        yield f"integration_step {language}", "".join(language_of(language).write(program))
     for formulation in FORMULATIONS:
         yield (
             f"inverse_dynamics {formulation}",

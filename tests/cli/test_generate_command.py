@@ -134,7 +134,7 @@ def test_an_arm_file_will_do(capsys: Capture, tmp_path: Path) -> None:
     [
         (("puma650",), "did you mean 'puma560'"),
         (("ascher2", "--function", "gravty"), "did you mean 'gravity'"),
-        (("ascher2", "--lang", "rust"), "expected one of c, cpp, fortran, python, latex"),
+        (("ascher2", "--lang", "cobol"), "expected one of c, cpp, fortran, python,"),
         (("ascher2", "--parameter", "link3.mass"), "there is no 'link3.mass' in 'ascher2'"),
         (("ascher2", "--parameter", "link0"), "that link cannot move"),
         (("ascher2", "--formulation", "newton-eular"), "did you mean 'newton-euler'"),
@@ -208,7 +208,10 @@ def test_controllers(law: str, capsys: Capture) -> None:
     [
         (("--function", "computd_torque"), "got 'computd_torque'; did you mean 'computed_torque'"),
         (("--function", "pd_gravity", "--function", "bias"), "is a whole controller; generate it by itself."),
-        (("--function", "pd_gravity", "--lang", "cpp"), "--lang: controllers are written in c, got 'cpp'."),
+        (("--function", "pd_gravity", "--lang", "latex"), "--lang: a controller is code"),
+        (("--method", "rk3"), "--method: it is for --function integration_step."),
+        (("--function", "integration_step", "--formulation", "kane"), "integration_step has no formulations"),
+        (("--function", "integration_step", "--function", "bias"), "generate it by itself"),
         (("--function", "pd_gravity", "--parameter", "all"), "--parameter: controllers have none; "),
         (("--function", "pd_gravity", "--formulation", "kane"), "--formulation: controllers have none"),
         (("--bandwidth", "3"), "--bandwidth: it is for controllers: --function computed_torque, "),

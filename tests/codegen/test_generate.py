@@ -41,9 +41,9 @@ STILL = Arm(name="still", links=(Link(name="base", mass=1.0),), tree=())
         ({"function": None}, InputError, ("function", "None")),
         ({"function": ["gravity", 3]}, InputError, ("function", "3")),
         (
-            {"language": "rust"},
+            {"language": "cobol"},
             NameNotFound,
-            ("generate, language: expected one of c, cpp, fortran, python, latex, got 'rust'.",),
+            ("generate, language: expected one of c, cpp, fortran, python, javascript, latex, got 'cobol'.",),
         ),
         ({"language": "pyhton"}, NameNotFound, ("did you mean 'python'",)),
         ({"language": None}, NameNotFound, ("got None",)),

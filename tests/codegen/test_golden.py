@@ -24,7 +24,7 @@ import forearm as fa
 FOLDER = Path(__file__).parent / "golden"
 UPDATE = "FOREARM_UPDATE_GOLDEN"
 CASES = [(arm, "c") for arm in ("puma560-akb", "stanford-dhanaraj3", "ascher2")]
-CASES += [("ascher2", language) for language in ("cpp", "fortran", "python", "latex")]
+CASES += [("ascher2", language) for language in ("cpp", "fortran", "python", "javascript", "latex")]
 LONGEST = 40  # lines of a difference that are shown
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from forearm.codegen.generate import Source
+from forearm.codegen.source import Source
 from forearm.kernels.relocation import relocated
 from forearm.targets.object_file import ALLOCATED, SYMTAB, ObjectSection, sections
 
@@ -168,15 +168,15 @@ class Emulator:
             at += array.nbytes + 64
         self.uc.mem_write(STACK, bytes([FILL]) * STACK_SIZE)
         top = STACK + STACK_SIZE
-        registers = len(self.arguments)
-        spilled = places[registers:]  # beyond those that go in registers: on the stack, as on 32-bit Arm
-        frame = top - (-(-4 * len(spilled) // 8) * 8 if spilled else 0)
+        is_thumb = (self.source.target or "").startswith("cortex")
+        slot = 4 if is_thumb else 8
+        spilled = places[len(self.arguments) :]  # those beyond the registers go on the stack
+        frame = top - -(-slot * len(spilled) // 16) * 16
         for k, place in enumerate(spilled):
-            self.uc.mem_write(frame + 4 * k, struct.pack("<I", place))
+            self.uc.mem_write(frame + slot * k, place.to_bytes(slot, "little"))
         for register, place in zip(self.arguments, places, strict=False):
             self.uc.reg_write(register, place)
         self.uc.reg_write(self.stack_pointer, frame)
-        is_thumb = (self.source.target or "").startswith("cortex")
         self.uc.reg_write(self.link, RETURN | is_thumb)
         self.uc.emu_start(self.image.symbols[name] | is_thumb, RETURN, timeout=20_000_000)
         assert self.uc.reg_read(self.stack_pointer) == frame, "the stack is as it was"

@@ -1,5 +1,5 @@
-"""`forearm generate`: straight-line code for a function of an arm, in C, C++, Fortran, Python or LaTeX; a
-controller in C.
+"""`forearm generate`: straight-line code for a function of an arm, a step of its simulation or a controller,
+in every language that forearm writes.
 """
 
 from __future__ import annotations
@@ -14,10 +14,13 @@ from forearm.cli.numbers import POSITIVE
 from forearm.cli.outputs import tell_written
 from forearm.cli.progress import ProgressBar
 from forearm.codegen.functions import FUNCTIONS
-from forearm.codegen.generate import DTYPES, LANGUAGES, SINGLE, Source, generate
+from forearm.codegen.generate import DTYPES, LANGUAGES, SINGLE, generate
+from forearm.codegen.integration_step import DRIVES, METHODS
+from forearm.codegen.integration_step import NAME as STEP
+from forearm.codegen.source import Source
 from forearm.control.gains import BANDWIDTH
 from forearm.control.laws import LAWS, PERIOD
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError
 from forearm.tables import filled
 from forearm.values import check_choice
 
@@ -30,8 +33,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=(
             f"{names_of(FUNCTIONS, 'inverse_dynamics')}; may be repeated: several become one "
-            "function that shares work; or a controller, in C: "
-            f"{', '.join(LAWS)}"
+            f"function that shares work; or {STEP}; or a controller: {', '.join(LAWS)}"
         ),
     )
     parser.add_argument("--lang", default="c", metavar="NAME", help=names_of(LANGUAGES, "c"))
@@ -65,6 +67,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--name", metavar="NAME", help="name of the generated function (default: that of arm and function)"
     )
     add_json(parser)
+    steps = group(parser, "a step of a simulation")
+    steps.add_argument("--method", choices=METHODS, metavar="NAME", help=names_of(METHODS, "rk4"))
+    steps.add_argument(
+        "--drive", choices=DRIVES, metavar="NAME", help=f"{names_of(DRIVES, 'torque')}: what drives the arm"
+    )
     controllers = group(parser, "a controller")
     controllers.add_argument(
         "--bandwidth",
@@ -86,7 +93,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(given: argparse.Namespace) -> int:
     functions = given.function or ["inverse_dynamics"]
     for name in functions:
-        check_choice(name, [*FUNCTIONS, *LAWS], "--function")
+        check_choice(name, [*FUNCTIONS, STEP, *LAWS], "--function")
     arm = load(given.arm, hand=given.hand)
     made_for = arm.rigid() if given.rigid else arm
     with ProgressBar(f"finding the fewest operations of {' and '.join(functions)}"):
@@ -119,16 +126,24 @@ def _run(given: argparse.Namespace) -> int:
 def _source(given: argparse.Namespace, arm: Arm, functions: list[str]) -> Source:
     law = next((name for name in functions if name in LAWS), None)
     own = {"bandwidth": given.bandwidth, "period": given.period, "open-gains": given.open_gains or None}
+    steps = {"method": given.method, "drive": given.drive}
+    for option in (name for name, value in steps.items() if value is not None and functions != [STEP]):
+        raise InputError(f"--{option}: it is for --function {STEP}.")
     if law is None:
         for option in (name for name, value in own.items() if value is not None):
             raise InputError(f"--{option}: it is for controllers: --function {', '.join(LAWS)}.")
         return generate(
-            arm, functions, given.lang, given.parameter, given.formulation, given.name, given.dtype
+            arm,
+            functions,
+            given.lang,
+            given.parameter,
+            given.formulation,
+            given.name,
+            given.dtype,
+            **{name: value for name, value in steps.items() if value is not None},
         )
     if len(functions) > 1:
         raise InputError(f"--function: {law} is a whole controller; generate it by itself.")
-    if given.lang != "c":
-        raise InputError(f"--lang: controllers are written in c, got {shorten(given.lang)}.")
     for option in (name for name in ("parameter", "formulation") if getattr(given, name)):
         raise InputError(f"--{option}: controllers have none; --open-gains leaves their gains open.")
     from forearm.control.code import controller_code
@@ -141,12 +156,14 @@ def _source(given: argparse.Namespace, arm: Arm, functions: list[str]) -> Source
         open_gains=given.open_gains,
         name=given.name,
         dtype=given.dtype,
+        language=given.lang,
     )
 
 
 COMMAND = Command(
     "forearm generate puma560 --function inverse_dynamics --lang c -o generated\n"
     "forearm generate panda --function forward_kinematics --function jacobian --lang python\n"
+    "forearm generate panda --function integration_step --lang javascript -o generated\n"
     "forearm generate puma560 --function computed_torque --bandwidth 30 --dtype float32 -o generated",
     _add_arguments,
     _run,

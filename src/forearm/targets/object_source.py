@@ -5,13 +5,15 @@ header in C.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from forearm.arm.arm import Arm
-from forearm.codegen.generate import DTYPES, NAMES, Source, traced_for
+from forearm.codegen.generate import DTYPES, NAMES, TracedProgram, traced_for
 from forearm.codegen.languages import c
 from forearm.codegen.languages.naming import legal
 from forearm.codegen.program import Program
-from forearm.errors import InputError
+from forearm.codegen.source import Source
+from forearm.errors import InputError, shorten
 from forearm.kernels.vectors import Target
 from forearm.targets.emit import emitted
 from forearm.targets.machines import TARGETS, WASM, TargetMachine
@@ -29,48 +31,59 @@ def object_source(
     formulation: str | None = None,
     name: str | None = None,
     dtype: str | None = None,
+    language: str = "c",
+    method: str = "rk4",
+    drive: str = "torque",
 ) -> Source:
     """An object file for a target machine, with the arguments of `generate`."""
-    machine = chosen(TARGETS, target, "generate, target")
-    single = _dtype(machine, dtype) == "float32"
+    machine = machine_of(target, language)
+    single = target_dtype(machine, dtype) == "float32"
     try:
-        traced, title, about, symbols = traced_for(
-            arm, function, parameters, formulation, name, single=single
+        made = traced_for(
+            arm, function, parameters, formulation, name, single=single, method=method, drive=drive
         )
     except InputError as error:
         if "float64" in str(error) and "float64" not in machine.dtypes:
             raise InputError(
-                f"generate, target: {machine.name} has float32 only, and {error} Take cortex-m7, or another target."
+                f"generate: {machine.name} computes in float32 only; take cortex-m7 or another target. In float32: "
+                f"{error}"
             ) from None
         raise
+    return object_of(made, machine)
+
+
+def object_of(made: TracedProgram, machine: TargetMachine) -> Source:
+    """The object file of what is on the graph: written, compiled, checked and described."""
+    name, traced, symbols, single = made.name, made.traced, made.symbols, made.single
+    counts = traced.graph.counts(traced.results)
+    values = tuple(symbols.values())
+    program = legal(
+        Program(name, made.about, traced.inputs, traced.outputs, (), counts, tuple(symbols), values)
+    )
     scalar = Target("float" if single else "double", 1, machine.fused)
-    text, kept = object_text(title, traced, scalar, list(symbols))
-    code, assembly = emitted(text, title, machine)
-    names = [f"{title}_prepare", title] if symbols else [title]
-    found = measured(code, assembly, names, machine)
+    text, kept = object_text(name, traced, scalar, list(symbols))
+    code, assembly = emitted(text, name, machine)
+    found = measured(code, assembly, [f"{name}_prepare", name] if symbols else [name], machine)
     module = None
     if machine.family == WASM:
         arrays = sum(a.size for a in traced.arrays) + len(symbols) + kept
         module = linked(code, max(found.stack.values()), scalar.size * arrays)
-    counts = traced.graph.counts(traced.results)
-    head = (*(line for line in about if line != NAMES), "", *said(title, machine, found, single))
-    program = Program(
-        title,
-        head,
-        traced.inputs,
-        traced.outputs,
-        (),
-        counts,
-        tuple(symbols),
-        tuple(symbols.values()),
-        kept=kept,
-        single=single,
-    )
-    header = c.header(legal(program))
-    return Source(assembly, header, counts, title, "assembly", code, module, machine.name, found.figures)
+    about = (*(line for line in made.about if line != NAMES), "", *said(name, machine, found, single))
+    header = c.header(replace(program, about=about, kept=kept, single=single))
+    return Source(assembly, header, counts, name, "assembly", code, module, machine.name, found.figures)
 
 
-def _dtype(machine: TargetMachine, dtype: str | None) -> str:
+def machine_of(target: str, language: str) -> TargetMachine:
+    """A target machine by its name; a language beside it is refused."""
+    if language != "c":
+        raise InputError(
+            f"generate: expected a language or a target, got {shorten(language)} and {shorten(target)}; an object "
+            "file has a header in C."
+        )
+    return chosen(TARGETS, target, "generate, target")
+
+
+def target_dtype(machine: TargetMachine, dtype: str | None) -> str:
     """What the machine computes in; one that it would need a library for is refused."""
     if dtype is None:
         return machine.dtypes[0]

@@ -84,7 +84,7 @@ def bodies(programs: Sequence[Program], before: str = "") -> list[str]:
     above each.
     """
     scalar = programs[0].scalar
-    statements = tuple(s for program in programs for s in (*program.prepare, *program.statements))
+    statements = tuple(s for program in programs for s in program.every_statement)
     lines = [_of_scalar(SIGN, scalar)] if "sign" in functions(statements) else []
     named = tables(statements)
     lines += (

@@ -1,5 +1,5 @@
-"""Object files run on emulated processors (unicorn, QEMU's core as a library): linked into memory here, called
-by the calling conventions of their machines.
+"""Object files run on emulated processors (unicorn, QEMU's core as a library): linked into memory here,
+called by the calling conventions of their machines.
 """
 
 from __future__ import annotations
@@ -227,7 +227,9 @@ PROCESSORS = {
 }
 
 
-def evaluated(emulator: Emulator, inputs: Sequence[Array], shapes: Sequence[tuple[int, ...]]) -> tuple[list[Array], int]:
+def evaluated(
+    emulator: Emulator, inputs: Sequence[Array], shapes: Sequence[tuple[int, ...]]
+) -> tuple[list[Array], int]:
     """Results of shapes from inputs, and the stack used."""
     given = [np.ascontiguousarray(x, emulator.kind) for x in inputs]
     made = [np.full(shape, np.nan, emulator.kind) for shape in shapes]

@@ -54,7 +54,10 @@ def run(cases: Sequence[tuple[bytes, Calls]]) -> list[tuple[list[str], dict[str,
         {
             "code": base64.b64encode(code).decode(),
             "calls": [
-                {"name": name, "arrays": [(k, base64.b64encode(a.tobytes()).decode()) for k, a in arrays.items()]}
+                {
+                    "name": name,
+                    "arrays": [(k, base64.b64encode(a.tobytes()).decode()) for k, a in arrays.items()],
+                }
                 for name, arrays in calls
             ],
         }

@@ -140,8 +140,8 @@ def step_program(
 
 @dataclass(frozen=True, eq=False)
 class TracedProgram:
-    """What a program is made of: functions on the graph, its name, what its head says, and open parameters with
-    the arm's own values.
+    """What a program is made of: functions on the graph, its name, what its head says, and open parameters
+    with the arm's own values.
     """
 
     traced: Traced

@@ -125,7 +125,9 @@ def copying(scalar: str) -> str:
 
 
 def traced_block(body: Body, traced: Traced, known: dict[int, Any], unknown: str | None) -> None:
-    """One block of states: loaded from %at.NAME of each input, computed, stored at %at.NAME of each output."""
+    """One block of states: loaded from %at.NAME of each input, computed, stored at %at.NAME of
+    each output.
+    """
     states = load_states(body, traced)
     values = known | states
     unknown = unknown_of(body, list(states.values()), unknown)

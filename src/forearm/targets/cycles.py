@@ -1,9 +1,9 @@
-"""How many cycles a function takes on a Cortex-M, estimated from its instructions: in order, one at a time, each
-when its operands are there, memory without wait states.
+"""How many cycles a function takes on a Cortex-M, estimated from its instructions: in order, one at a
+time, each when its operands are there, memory without wait states.
 
-Cortex-M4: the tables of its Technical Reference Manual (Arm DDI 0439, 3.3 and 7.2.3), by which arithmetic of the
-FPU takes a cycle more where the next instruction needs its result. Cortex-M7: Arm publishes no such table; these
-are the latencies of LLVM's model of it (ARMScheduleM7.td). Its second pipeline is left out.
+Cortex-M4: the tables of its Technical Reference Manual (Arm DDI 0439, 3.3 and 7.2.3), by which arithmetic
+of the FPU takes a cycle more where the next instruction needs its result. Cortex-M7: Arm publishes no such
+table; these are the latencies of LLVM's model of it (ARMScheduleM7.td). Its second pipeline is left out.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from forearm.targets.listing import Instruction, Listing
 REFILL = 2  # cycles of a branch beyond its own: the pipeline is filled again
 REGISTER = re.compile(r"\b(?:[rsd]\d+|sp|lr)\b")
 SEVERAL = ("push", "pop", "vpush", "vpop", "ldm", "stm", "vldm", "vstm")
-WITHOUT_RESULT = ("vstr", "str", "cmp", "cmn", "tst", "teq", "vcmp", "push", "vpush", "stm", "vstm", "it", "b")
+WITHOUT_RESULT = ("vstr", "str", "cmp", "cmn", "tst", "teq", "vcmp", "push", "vpush", "stm", "vstm", "it")
 MULTIPLY_ADD = ("vfma", "vfms", "vfnma", "vfnms", "vmla", "vmls", "vnmla", "vnmls")
 SUMS = ("vadd", "vsub")
 PRODUCTS = ("vmul", "vnmul")

@@ -43,14 +43,14 @@ def _llvm_machine(llvm: Any, machine: TargetMachine) -> Any:
         target = llvm.Target.from_triple(machine.triple)
     except RuntimeError:
         raise ForearmError(
-            f"generate, target: this llvmlite was built without LLVM's target for {machine.name}; the wheels on "
-            "PyPI have it: pip install --force-reinstall llvmlite."
+            f"generate, target: this llvmlite was built without LLVM's target for {machine.name}; the "
+            "wheels on PyPI have it: pip install --force-reinstall llvmlite."
         ) from None
     return target.create_target_machine(
         cpu=machine.cpu,
         features=machine.features,
         opt=3,
         reloc=machine.relocation,
-        codemodel="medium" if machine.triple.startswith("riscv") else "small",
+        codemodel=machine.code_model,
         abiname=machine.abi,
     )

@@ -40,7 +40,9 @@ class Listing:
     labels: dict[str, int] = field(default_factory=dict)
 
     def loops(self) -> list[tuple[int, int]]:
-        """(first, last) instruction of each loop of Thumb code: what lies between a label and a branch back."""
+        """(first, last) instruction of each loop of Thumb code: what lies between a label and a
+        branch back.
+        """
         found = []
         for k, instruction in enumerate(self.instructions):
             to = instruction.operands.rpartition(",")[2].strip()
@@ -176,8 +178,8 @@ def _wasm(listing: Listing, k: int, i: Instruction, _: dict[str, int]) -> int:
 
 def _unknown(i: Instruction) -> ForearmError:
     return ForearmError(
-        f"generate, target: {i.name} {i.operands} moves the stack pointer in a way that is not known here, so "
-        "that the stack cannot be stated; please report the arm and the function."
+        f"generate, target: {i.name} {i.operands} moves the stack pointer in a way that is not known here, "
+        "so that the stack cannot be stated; please report the arm and the function."
     )
 
 

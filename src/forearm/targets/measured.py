@@ -1,5 +1,5 @@
-"""What is known of an object file once it is made: that it needs nothing from others, its sizes, the stack, and
-cycles; and the lines of its header that say so.
+"""What is known of an object file once it is made: that it needs nothing from others, its sizes, the
+stack, and cycles; and the lines of its header that say so.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ HOW = {
 
 
 @dataclass(frozen=True)
-class Measured:
-    """Sizes in bytes, the stack of each function by name, and cycles where there is a table for the machine."""
+class ObjectFacts:
+    """Sizes in bytes, the stack of each function by name, and cycles where there is a table for
+    the machine.
+    """
 
     sizes: ObjectSizes
     stack: dict[str, int]
@@ -44,12 +46,12 @@ class Measured:
         return made
 
 
-def measured(code: bytes, assembly: str, names: list[str], machine: TargetMachine) -> Measured:
+def measured(code: bytes, assembly: str, names: list[str], machine: TargetMachine) -> ObjectFacts:
     """What there is to say of an object file with these functions; the last one is timed."""
     check_whole(code, machine)
     functions = listings(assembly)
     table = TABLES.get(machine.name)
-    return Measured(
+    return ObjectFacts(
         _sizes(code, machine),
         {name: stack_bytes(functions, name, machine.family) for name in names},
         None if table is None else cycles(functions, names[-1], table),
@@ -60,14 +62,15 @@ def check_whole(code: bytes, machine: TargetMachine) -> None:
     """Raise unless the object needs no function and no data of others, and keeps nothing between calls."""
     missing = (undefined_imports if machine.family == WASM else undefined_symbols)(code)
     if missing:
+        wanted = ", ".join(sorted(set(missing)))
         raise ForearmError(
-            f"generate, target: the object file for {machine.name} would need {', '.join(sorted(set(missing)))} from "
-            "a library; please report the arm and the function."
+            f"generate, target: the object file for {machine.name} would need {wanted} from a library; "
+            "please report the arm and the function."
         )
     if _sizes(code, machine).variables:
         raise ForearmError(
-            f"generate, target: the object file for {machine.name} would have variables; please report the arm and "
-            "the function."
+            f"generate, target: the object file for {machine.name} would have variables; please report the "
+            "arm and the function."
         )
 
 
@@ -78,13 +81,13 @@ def _sizes(code: bytes, machine: TargetMachine) -> ObjectSizes:
     return ObjectSizes(len(made.sections[CODE]), sum(map(len, made.segments)), 0)
 
 
-def said(name: str, machine: TargetMachine, found: Measured, is_single: bool) -> list[str]:
+def said(name: str, machine: TargetMachine, found: ObjectFacts, is_single: bool) -> list[str]:
     """The lines of the header."""
     lines = [
         f"Machine code for {machine.name} in {name}.o. {machine.about}",
         (
-            f"{found.sizes.code} bytes of code, {found.sizes.constants} bytes of constants beside it; no variables, "
-            "no allocation, nothing called outside."
+            f"{found.sizes.code} bytes of code, {found.sizes.constants} bytes of constants beside it; no "
+            "variables, no allocation, nothing called outside."
         ),
         "Stack at most, below that of the caller: "
         + ", ".join(f"{size} bytes in {function}" for function, size in found.stack.items())
@@ -101,13 +104,12 @@ def said(name: str, machine: TargetMachine, found: Measured, is_single: bool) ->
         f"Arithmetic is IEEE 754 to nearest, subnormal numbers kept; {fused}. "
         "Sines, cosines, exponentials and angles are in the code. A state with NaN or infinity gives NaN."
     )
-    lines.append(
-        f"Arrays are aligned to {4 if is_single else 8} bytes, as C aligns them. Safe in interrupts and threads."
-    )
+    size = 4 if is_single else 8
+    lines.append(f"Arrays are aligned to {size} bytes, as C aligns them. Safe in interrupts and threads.")
     if machine.family == WASM:
         lines.append(
-            f"{name}.wasm exports memory, heap_base (the first byte that is free for arrays) and the functions, which "
-            "take addresses."
+            f"{name}.wasm exports memory, heap_base (the first byte that is free for arrays) and the "
+            "functions, which take addresses."
         )
     lines.append(f"Made by LLVM {llvm_version()}; another version may choose other instructions.")
     return lines
@@ -116,6 +118,6 @@ def said(name: str, machine: TargetMachine, found: Measured, is_single: bool) ->
 def _cycles_said(found: CycleEstimate, how: str) -> str:
     again = f", and {found.round} for another round of its loops" if found.round else ""
     return (
-        f"Cycles of one call: about {found.once}{again}. This is an estimate from the instructions, in order, each "
-        f"when its operands are there, {how}; memory without wait states."
+        f"Cycles of one call: about {found.once}{again}. This is an estimate from the instructions, in "
+        f"order, each when its operands are there, {how}; memory without wait states."
     )

@@ -1,5 +1,5 @@
-"""From an arm to an object file for another machine: traced, written as LLVM's text, compiled, checked, with a
-header in C.
+"""From an arm to an object file for another machine: traced, written as LLVM's text, compiled, checked,
+with a header in C.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def object_source(
     except InputError as error:
         if "float64" in str(error) and "float64" not in machine.dtypes:
             raise InputError(
-                f"generate: {machine.name} computes in float32 only; take cortex-m7 or another target. In float32: "
-                f"{error}"
+                f"generate: {machine.name} computes in float32 only; take cortex-m7 or another target. In "
+                f"float32: {error}"
             ) from None
         raise
     return object_of(made, machine)
@@ -77,8 +77,8 @@ def machine_of(target: str, language: str) -> TargetMachine:
     """A target machine by its name; a language beside it is refused."""
     if language != "c":
         raise InputError(
-            f"generate: expected a language or a target, got {shorten(language)} and {shorten(target)}; an object "
-            "file has a header in C."
+            f"generate: expected a language or a target, got {shorten(language)} and {shorten(target)}; an "
+            "object file has a header in C."
         )
     return chosen(TARGETS, target, "generate, target")
 
@@ -90,7 +90,7 @@ def target_dtype(machine: TargetMachine, dtype: str | None) -> str:
     check_choice(dtype, DTYPES, "generate, dtype")
     if dtype not in machine.dtypes:
         raise InputError(
-            f"generate: the FPU of {machine.name} computes in {machine.dtypes[0]} only, got dtype {dtype}, which "
-            "would take a library; leave dtype out, or take cortex-m7 or another target."
+            f"generate: the FPU of {machine.name} computes in {machine.dtypes[0]} only, got dtype {dtype}, "
+            "which would take a library; leave dtype out, or take cortex-m7 or another target."
         )
     return dtype

@@ -1,4 +1,6 @@
-"""LLVM's text of the functions of an object file: one state, C's calling convention, nothing called outside."""
+"""LLVM's text of the functions of an object file: one state, C's calling convention, nothing
+called outside.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,8 @@ from typing import Any
 
 from forearm.codegen.functions import Traced
 from forearm.kernels.ir import compute, intrinsics, leaves_of, result, traced_block, unknown_of
-from forearm.kernels.llvm import IRFunction, joined
+from forearm.kernels.llvm import IRFunction, joined, without_system
 from forearm.kernels.vectors import Body, InMemory, Target
-
-ALIGNED, ALIGN = "align 64", "align 8"  # of memory and tables: no vector instruction asks for more
 
 
 def object_text(name: str, traced: Traced, target: Target, parameters: Sequence[str]) -> tuple[str, int]:
@@ -30,9 +30,7 @@ def object_text(name: str, traced: Traced, target: Target, parameters: Sequence[
         unknown = body.load("%at.k", len(kept), 1)
     traced_block(body, traced, known, unknown)
     f.ret()
-    text = joined([*intrinsics(target), *functions, f.text()])
-    # Interrupts may use what is below the stack pointer.
-    return text.replace(ALIGNED, ALIGN).replace(") nounwind", ") nounwind noredzone"), count
+    return without_system(joined([*intrinsics(target), *functions, f.text()])), count
 
 
 def _arguments(traced: Traced, has_parameters: bool) -> list[str]:

@@ -21,7 +21,9 @@ WITH_ADDEND = (3, 4, 5)  # relocations to memory
 
 @dataclass(frozen=True)
 class WasmSymbol:
-    """A symbol: `index` is that of its function, global or segment, `offset` where it begins in the segment."""
+    """A symbol: `index` is that of its function, global or segment, `offset` where it begins in
+    the segment.
+    """
 
     kind: int
     flags: int
@@ -53,7 +55,7 @@ class WasmObject:
     relocations: dict[int, list[WasmRelocation]] = field(default_factory=dict)  # by kind of section
 
 
-class Reader:
+class WasmReader:
     """Numbers and names from bytes, one after the other."""
 
     def __init__(self, data: bytes, at: int = 0) -> None:
@@ -91,23 +93,23 @@ def read_object(code: bytes) -> WasmObject:
     """An object file taken apart."""
     if code[: len(MAGIC)] != MAGIC:
         raise ForearmError("generate, target: expected a WebAssembly object from LLVM.")
-    made, reader, order = WasmObject(), Reader(code, len(MAGIC)), list[int]()
+    made, reader, order = WasmObject(), WasmReader(code, len(MAGIC)), list[int]()
     while reader:
         kind = reader.byte()
         content = reader.bytes(reader.number())
         order.append(kind)
         if kind == CUSTOM:
-            _custom(made, Reader(content), order)
+            _custom(made, WasmReader(content), order)
             continue
         made.sections[kind] = content
         if kind == IMPORT:
-            _imports(made, Reader(content))
+            _imports(made, WasmReader(content))
         elif kind == DATA:
-            _segments(made, Reader(content))
+            _segments(made, WasmReader(content))
     return made
 
 
-def _imports(made: WasmObject, reader: Reader) -> None:
+def _imports(made: WasmObject, reader: WasmReader) -> None:
     for _ in range(reader.number()):
         reader.name()
         name, kind = reader.name(), reader.byte()
@@ -122,7 +124,7 @@ def _imports(made: WasmObject, reader: Reader) -> None:
                 reader.number()
 
 
-def _segments(made: WasmObject, reader: Reader) -> None:
+def _segments(made: WasmObject, reader: WasmReader) -> None:
     for _ in range(reader.number()):
         reader.bytes(2)  # of memory 0, at a constant
         reader.number(signed=True)
@@ -132,12 +134,12 @@ def _segments(made: WasmObject, reader: Reader) -> None:
         made.segments.append(reader.bytes(count))
 
 
-def _custom(made: WasmObject, reader: Reader, order: list[int]) -> None:
+def _custom(made: WasmObject, reader: WasmReader, order: list[int]) -> None:
     name = reader.name()
     if name == "linking":
         reader.number()  # the version
         while reader:
-            kind, content = reader.byte(), Reader(reader.bytes(reader.number()))
+            kind, content = reader.byte(), WasmReader(reader.bytes(reader.number()))
             if kind == SYMBOLS:
                 made.symbols = [_symbol(content) for _ in range(content.number())]
             elif kind == SEGMENTS:
@@ -150,7 +152,7 @@ def _custom(made: WasmObject, reader: Reader, order: list[int]) -> None:
         made.relocations[section] = [_relocation(reader) for _ in range(reader.number())]
 
 
-def _symbol(reader: Reader) -> WasmSymbol:
+def _symbol(reader: WasmReader) -> WasmSymbol:
     kind, flags = reader.byte(), reader.number()
     if kind == DATA_SYMBOL:
         name = reader.name()
@@ -164,8 +166,6 @@ def _symbol(reader: Reader) -> WasmSymbol:
     return WasmSymbol(kind, flags, index, reader.name() if named else "")
 
 
-def _relocation(reader: Reader) -> WasmRelocation:
+def _relocation(reader: WasmReader) -> WasmRelocation:
     kind, offset, symbol = reader.byte(), reader.number(), reader.number()
-    return WasmRelocation(
-        kind, offset, symbol, reader.number(signed=True) if kind in WITH_ADDEND else 0
-    )
+    return WasmRelocation(kind, offset, symbol, reader.number(signed=True) if kind in WITH_ADDEND else 0)

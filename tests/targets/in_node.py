@@ -24,7 +24,7 @@ const made = cases.map(({code, calls}) => {
   const module = new WebAssembly.Module(bytes);
   if (WebAssembly.Module.imports(module).length) throw new Error('imports');
   const {exports} = new WebAssembly.Instance(module);
-  let at = exports.heap_base.value;
+  let at = (exports.heap_base ?? exports.__heap_base).value; // the other name is wasm-ld's
   const places = {};
   for (const {name, arrays} of calls) {
     for (const [label, content] of arrays) if (!(label in places)) {

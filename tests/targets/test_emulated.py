@@ -1,4 +1,6 @@
-"""Object files on emulated processors: the reference's numbers, the kernels' bits, the stack that headers state."""
+"""Object files on emulated processors: the reference's numbers, the kernels' bits, the stack that headers
+state.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from forearm.kernels.cpu import HOST, processor
 from forearm.targets.machines import TARGETS
 
 KINDS = [(target, dtype) for target in PROCESSORS for dtype in TARGETS[target].dtypes]
-LEFT = 24  # bytes of a stated stack that a function may leave: its last value may be short, and ends are rounded
+LEFT = (
+    24  # bytes of a stated stack that a function may leave: its last value may be short, and ends are rounded
+)
 
 
 def host_is_fused() -> bool:
@@ -59,7 +63,11 @@ def test_numeric_inverse_kinematics_reaches_a_pose(target: str) -> None:
 def test_open_parameters_are_prepared_once(target: str, dtype: str) -> None:
     arm, names = fa.load("puma560-dhanaraj3"), ["link3.mass", "link3.com.x", "gravity.z"]
     source = fa.generate(arm, "inverse_dynamics", target=target, dtype=dtype, parameters=names)
-    size = int(source.header.partition("const double k[" if dtype == "float64" else "const float k[")[2].split("]")[0])
+    size = int(
+        source.header.partition("const double k[" if dtype == "float64" else "const float k[")[2].split("]")[
+            0
+        ]
+    )
     emulator = Emulator(source)
     q, qd, qdd = (x.astype(dtype) for x in state(arm.n, 6))
     p, k, tau = np.array([2.5, 0.11, -3.7], dtype), np.zeros(size + 1, dtype), np.zeros(arm.n, dtype)

@@ -78,7 +78,9 @@ def _sizes(code: bytes, machine: TargetMachine) -> ObjectSizes:
     if machine.family != WASM:
         return sizes(code)
     made = read_object(code)
-    return ObjectSizes(len(made.sections[CODE]), sum(map(len, made.segments)), 0)
+    constants = [name.startswith(".rodata") for name in made.segment_names]
+    in_data = [len(s) for s, is_constant in zip(made.segments, constants, strict=True) if is_constant]
+    return ObjectSizes(len(made.sections[CODE]), sum(in_data), sum(map(len, made.segments)) - sum(in_data))
 
 
 def said(name: str, machine: TargetMachine, found: ObjectFacts, is_single: bool) -> list[str]:

@@ -46,12 +46,8 @@ FUNCTION_LEB, MEMORY_LEB, MEMORY_SLEB, MEMORY_I32, TYPE_LEB, GLOBAL_LEB = 0, 3, 
 def undefined_imports(code: bytes) -> list[str]:
     """The names that an object file wants from others."""
     made = read_object(code)
-    missing = [
-        s.name for s in made.symbols if s.flags & UNDEFINED and s.kind in (FUNCTION_SYMBOL, DATA_SYMBOL)
-    ]
-    return [name or "a function" for name in missing] + [
-        name for name, _ in made.imports if name not in (*PROVIDED, *missing)
-    ]
+    data = [s.name for s in made.symbols if s.flags & UNDEFINED and s.kind == DATA_SYMBOL]
+    return [name for name, _ in made.imports if name not in PROVIDED] + data
 
 
 def linked(code: bytes, stack: int, room: int) -> bytes:

@@ -50,6 +50,7 @@ class WasmObject:
     imports: list[tuple[str, int]] = field(default_factory=list)  # name and kind
     symbols: list[WasmSymbol] = field(default_factory=list)
     segments: list[bytes] = field(default_factory=list)
+    segment_names: list[str] = field(default_factory=list)
     alignments: list[int] = field(default_factory=list)  # of segments, bytes
     segment_places: list[int] = field(default_factory=list)  # where each begins in the data section
     relocations: dict[int, list[WasmRelocation]] = field(default_factory=dict)  # by kind of section
@@ -144,7 +145,7 @@ def _custom(made: WasmObject, reader: WasmReader, order: list[int]) -> None:
                 made.symbols = [_symbol(content) for _ in range(content.number())]
             elif kind == SEGMENTS:
                 for _ in range(content.number()):
-                    content.name()
+                    made.segment_names.append(content.name())
                     made.alignments.append(1 << content.number())
                     content.number()
     elif name.startswith("reloc."):

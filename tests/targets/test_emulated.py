@@ -77,10 +77,10 @@ def test_open_parameters_are_prepared_once(target: str, dtype: str) -> None:
     used = max(used, emulator(source.name, q, qd, qdd, k, tau))
     assert used <= source.figures["stack_bytes"]
     link = arm.link("link3")
-    other = replace(link, mass=float(p[0]), com=(float(p[1]), *link.com[1:]))
+    other = replace(link, mass=float(p[0]), com=np.array([float(p[1]), *link.com[1:]]))
     links = tuple(other if x is link else x for x in arm.links)
     changed = arm.replace(links=links, gravity=(*arm.gravity[:2], float(p[2])))
-    truth = fa.dynamics.inverse(changed, *(x.astype(float) for x in (q, qd, qdd)))
+    truth = fa.dynamics.inverse(changed, q.astype(float), qd.astype(float), qdd.astype(float))
     assert np.abs(tau - truth).max() <= (1e-12 if dtype == "float64" else 2e-5) * np.abs(truth).max()
     p[0] = np.nan
     emulator(f"{source.name}_prepare", p, k)

@@ -80,6 +80,7 @@ def test_steps_and_open_parameters_use_the_stack_and_a_second_function() -> None
     arm, h = fa.load("puma560-dhanaraj3"), 1e-3
     step = fa.generate(arm, "integration_step", target="wasm32", parameters=["link3.mass"], method="rk4")
     assert step.figures["stack_bytes"] > 0
+    assert step.counts == fa.generate(arm, "integration_step", parameters=["link3.mass"], method="rk4").counts
     q, qd, tau = state(arm.n, 8)
     made = arrays_of(step, (q, qd, tau, np.array([h])), "float64")
     p = np.array([1.3 * arm.link("link3").mass])

@@ -35,7 +35,7 @@ class Source:
     object: bytes | None = None
     module: bytes | None = None
     target: str | None = None
-    figures: dict[str, int] = field(default_factory=dict)
+    figures: dict[str, int] = field(default_factory=dict, hash=False)
 
     def __repr__(self) -> str:
         if self.object is not None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from forearm.arm.arm import Arm
+from forearm.codegen.functions import Traced
 from forearm.codegen.generate import DTYPES, NAMES, TracedProgram, traced_for
 from forearm.codegen.languages import c
 from forearm.codegen.languages.naming import legal
@@ -15,6 +16,7 @@ from forearm.codegen.program import Program
 from forearm.codegen.source import Source
 from forearm.errors import InputError, shorten
 from forearm.kernels.vectors import Target
+from forearm.symbols.functions import with_functions
 from forearm.targets.emit import emitted
 from forearm.targets.machines import TARGETS, WASM, TargetMachine
 from forearm.targets.measured import measured, said
@@ -54,7 +56,8 @@ def object_source(
 
 def object_of(made: TracedProgram, machine: TargetMachine) -> Source:
     """The object file of what is on the graph: written, compiled, checked and described."""
-    name, traced, symbols, single = made.name, made.traced, made.symbols, made.single
+    name, symbols, single = made.name, made.symbols, made.single
+    traced = _prepared(made.traced) if symbols else made.traced
     counts = traced.graph.counts(traced.results)
     values = tuple(symbols.values())
     program = legal(
@@ -71,6 +74,12 @@ def object_of(made: TracedProgram, machine: TargetMachine) -> Source:
     about = (*(line for line in made.about if line != NAMES), "", *said(name, machine, found, single))
     header = c.header(replace(program, about=about, kept=kept, single=single))
     return Source(assembly, header, counts, name, "assembly", code, module, machine.name, found.figures)
+
+
+def _prepared(traced: Traced) -> Traced:
+    """The same with all that depends on parameters alone outside of the functions that it calls."""
+    graph, results = with_functions(traced.graph, traced.results)
+    return replace(traced, graph=graph, results=results)
 
 
 def machine_of(target: str, language: str) -> TargetMachine:

@@ -19,8 +19,9 @@ SOURCE = ROOT / "src" / "forearm"
 ROOMS = (
     "errors", "portable", "spatial", "values", "tables", "palette", "pages", "svg", "progress", "symbols",
     "reading", "logs", "arm", "model", "drives", "kinematics", "dynamics", "reduction", "checking",
-    "parts", "files", "counting", "codegen", "kernels", "targets", "frameworks", "trajectories", "simulation",
-    "interpreter", "schedules", "identification", "control", "reproduce", "plots", "benchmarks", "cli",
+    "parts", "files", "visuals", "counting", "codegen", "kernels", "targets", "frameworks", "trajectories",
+    "simulation", "interpreter", "schedules", "identification", "control", "reproduce", "plots", "benchmarks",
+    "cli",
 )  # fmt: skip
 # Reached when called, not when imported: the methods of Arm and of Simulation that users expect on them.
 DEFERRED_EXCEPTIONS = {

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         schedules,
         simulation,
         trajectories,
+        visuals,
     )
     from forearm.arm import (
         DH,
@@ -63,6 +64,8 @@ if TYPE_CHECKING:
     from forearm.kernels.traced_controller import TracedController
     from forearm.simulation import Schedule, Simulation, load_simulation, simulate, simulate_many
     from forearm.trajectories import MotionLog, Plan, Request, Waypoint, plan, read_motion, time_optimal
+    from forearm.viewer.door import studio
+    from forearm.visuals import load_visuals
 
 __version__ = "0.1.0"
 
@@ -122,6 +125,7 @@ __all__ = [
     "kinematics",
     "load",
     "load_simulation",
+    "load_visuals",
     "plan",
     "read_motion",
     "reproduce",
@@ -129,10 +133,12 @@ __all__ = [
     "simulate",
     "simulate_many",
     "simulation",
+    "studio",
     "time_optimal",
     "to_mujoco",
     "to_pinocchio",
     "trajectories",
+    "visuals",
 ]
 
 # Imported when first used, so that `import forearm` costs little: rooms, and the names that live in them.
@@ -148,6 +154,7 @@ _ROOMS = (
     "schedules",
     "simulation",
     "trajectories",
+    "visuals",
 )
 _OF_ARM = (
     "DH", "Arm", "Bearing", "Frame", "Friction", "Hand", "Joint", "Limits", "Link", "Mimic", "Motor",
@@ -171,6 +178,8 @@ _LATER = {
     **dict.fromkeys(("MotionLog", "Plan", "Request", "Waypoint", "plan", "read_motion"), "trajectories"),
     "time_optimal": "trajectories",
     "excite": "identification",
+    "studio": "viewer.door",
+    "load_visuals": "visuals",
     **dict.fromkeys(("Schedule", "Simulation", "load_simulation", "simulate", "simulate_many"), "simulation"),
 }
 

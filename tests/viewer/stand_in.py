@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from forearm.simulation.player import INKS, INKS_ON_DARK, LOOK
 
 import forearm
 from forearm.pages import SCRIPTS, filled_in, html_page
 from forearm.palette import page_colours
-from forearm.simulation.player import INKS, INKS_ON_DARK, LOOK
 
 HERE = Path(__file__).parent
 PAGE = Path(forearm.__file__).parent / "viewer" / "page"

@@ -12,7 +12,7 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.codegen.simulation_step import held_by_friction
 from forearm.control.gains import joint_inertias
-from forearm.drives.joint import count_of_loads
+from forearm.drives.joint import count_of_loads, held_freedoms
 from forearm.drives.motor import constants_of, without_constants
 from forearm.errors import ModelError
 from forearm.kinematics.limits import limits_of
@@ -26,7 +26,7 @@ def arm_data(arm: Arm, python: str, command: str) -> dict[str, Any]:
     """All but the arm's shapes; `python` and `command` say how others get it."""
     lower, upper = _range(arm)
     opened = open_parameters(arm)
-    dry = held_by_friction(arm, opened)
+    dry = held_freedoms(arm)
     return {
         "name": arm.name,
         "title": arm.name,
@@ -42,7 +42,12 @@ def arm_data(arm: Arm, python: str, command: str) -> dict[str, Any]:
         "has_motors": not without_constants(arm),
         "payload_at": f"a point in the hand, on {arm.hand.link}",
         "open": _open(arm, opened),
-        "state": {"dry": dry if any(dry) else None, "loads": 2 * count_of_loads(arm)},
+        "state": {
+            "sticks": any(held_by_friction(arm, opened)),
+            "dry": dry,
+            "rough": held_freedoms(arm.scale_friction(0.0)),  # by what else rubs
+            "loads": 2 * count_of_loads(arm),
+        },
         "step": STEP,
     }
 

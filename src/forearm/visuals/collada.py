@@ -50,11 +50,11 @@ def read_dae(path: Path, z_up: bool = False) -> ColladaFile:
     root = parse_xml(read_bytes(path, MAX_XML_BYTES), str(path))
     if root.tag != "COLLADA":
         raise InputError(f"{path}: expected <COLLADA> at the root of a DAE file, got <{root.tag:.40}>.")
-    return _Document(root, str(path)).read(z_up)
+    return _ColladaDocument(root, str(path)).read(z_up)
 
 
 @dataclass
-class _Document:
+class _ColladaDocument:
     """One file: its elements by id, what is shown so far, and how much."""
 
     root: Element

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from forearm.parts.shapes import SHORTEST
 from forearm.parts.stl import WELD, diagonal, weld_equal, weld_near
 from forearm.portable import cos
 from forearm.spatial import Floats
@@ -58,6 +59,9 @@ class TriangleMesh:
         return TriangleMesh(self.vertices * factors, self.triangles[:, ::-1] if flips else self.triangles)
 
 
+NOTHING = TriangleMesh(np.zeros((0, 3)), np.zeros((0, 3), dtype=np.intp))
+
+
 def transformed(T: Floats, points: Floats) -> Floats:
     """Points (m, 3) moved by an affine (4, 4), each sum in one order on every machine."""
     x, y, z = points[:, 0], points[:, 1], points[:, 2]
@@ -85,10 +89,14 @@ def face_vectors(mesh: TriangleMesh) -> Floats:
 def welded(corners: Floats) -> TriangleMesh:
     """The mesh of triangles (T, 3, 3) whose corners are one point where they are as good as equal.
 
-    Triangles that become a line or a point, and repeated ones, are left out.
+    Triangles that become a line or a point, and repeated ones, are left out; nothing is left of a mesh that
+    is smaller than any solid may be.
     """
+    size = diagonal(corners)
+    if size < SHORTEST:
+        return NOTHING
     points, labels = weld_equal(corners.reshape(-1, 3))
-    near = weld_near(points, WELD * diagonal(corners))
+    near = weld_near(points, WELD * size)
     return cleaned(TriangleMesh(points, near[labels].reshape(-1, 3)))
 
 
@@ -98,7 +106,7 @@ def cleaned(mesh: TriangleMesh) -> TriangleMesh:
     a, b, c = triangles[:, 0], triangles[:, 1], triangles[:, 2]
     triangles = triangles[(a != b) & (b != c) & (c != a)]
     if not len(triangles):
-        return TriangleMesh(np.zeros((0, 3)), np.zeros((0, 3), dtype=np.intp))
+        return NOTHING
     # the smallest index first: the same triangle is written one way only
     turn = (triangles.argmin(axis=1)[:, None] + np.arange(3)) % 3
     same = np.take_along_axis(triangles, turn, axis=1)

@@ -85,7 +85,7 @@ def least_point(q: Quadric) -> tuple[float, float, float] | None:
 
 def values(q: Floats, points: Floats) -> Floats:
     """`value` of quadrics (m, 10) at points (m, 3)."""
-    return np.asarray(value(tuple(q.T), *points.T))  # type: ignore[arg-type]
+    return np.asarray(value(tuple(q.T), *points.T))
 
 
 def least_points(q: Floats) -> tuple[Floats, NDArray[np.bool_]]:

@@ -142,4 +142,4 @@ def _apart(faces: Indices, edges: Indices, count: int) -> Flags:
 
 def _whole(faces: Indices) -> Indices:
     a, b, c = faces[:, 0], faces[:, 1], faces[:, 2]
-    return faces[(a != b) & (b != c) & (c != a)]
+    return np.asarray(faces[(a != b) & (b != c) & (c != a)])

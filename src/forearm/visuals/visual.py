@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from forearm.errors import ForearmError, InputError
+from forearm.parts.shapes import LONGEST
 from forearm.spatial import Floats
 from forearm.visuals import solids
 from forearm.visuals.mesh import TriangleMesh
@@ -86,8 +87,8 @@ class Collector:
         if len(self.visuals) >= MOST_VISUALS:
             raise InputError(f"more than {MOST_VISUALS} shapes.")
         pose = np.array(pose, dtype=np.float64)
-        if not np.isfinite(pose).all():
-            raise InputError("its place is not finite.")
+        if not (np.abs(pose) <= LONGEST).all():
+            raise InputError(f"its place and size must be within {LONGEST:g} m.")
         pose.flags.writeable = False
         self.visuals.append(Visual(link, pose, mesh, colour, source))
 

@@ -29,6 +29,12 @@ function short(x) {
   return size >= 1e5 || size < 1e-3 ? x.toExponential(1) : x.toFixed(size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3);
 }
 
+// Three digits, for meters.
+function brief(x) {
+  const size = Math.abs(x);
+  return !(size < 1e5) ? short(x) : x.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2).replace(/^-(0\.00)$/, "$1");
+}
+
 const plain = (x, digits) => String(Number(x.toFixed(digits)));
 
 // Names often begin alike: the middle of a long one is left out.

@@ -9,6 +9,7 @@ const FAR = 1e100, LARGEST = 1e30; // what stands for a range, a velocity withou
 
 function makeEngine(arm, code) {
   const n = arm.n, own = arm.open, settings = { gravity: [...arm.gravity], payload: 0, friction: 1 };
+  const held = () => (settings.friction > 0 ? arm.state.dry : arm.state.rough); // joints that friction can hold
   const p = Float64Array.from(own.values), k = {}, vector = () => new Float64Array(n), base = arm.base.pose, mounted = isMounted(base);
   const tau = vector(), friction = vector(), volts = vector(), energy = new Float64Array(2), places = new Float64Array(16 * (arm.bodies.length + 1));
   const J = new Float64Array(6 * n), zero = vector(), error = new Float64Array(2), seen = vector(), given = vector(), after = stateOf(vector(), vector());
@@ -23,20 +24,21 @@ function makeEngine(arm, code) {
   }
   function stateOf(q, qd) {
     const made = { q: Float64Array.from(q), qd: Float64Array.from(qd) };
-    if (arm.state.dry) {
+    if (arm.state.sticks) {
       made.friction_sign = made.qd.map(Math.sign);
-      made.is_free = made.qd.map((v, j) => (arm.state.dry[j] && v === 0 && settings.friction > 0 ? 0 : 1));
+      made.is_free = made.qd.map((v, j) => (held()[j] && v === 0 ? 0 : 1));
     }
     if (arm.state.loads) made.load_guess = new Float64Array(arm.state.loads);
     return made;
   }
   const parts = (state) => Object.values(state);
 
-  // Steps of h; where nothing rubs, no joint stands.
+  // Steps of h; where nothing rubs, a joint has no direction of friction and never stands.
   function step(state, torque, h, count) {
     const length = Float64Array.of(h), arrays = parts(state), next = parts(after);
+    const free = arm.state.sticks ? [...state.q.keys()].filter((j) => !held()[j]) : [];
     for (let i = 0; i < count; i++) {
-      if (arm.state.dry && settings.friction === 0) { state.friction_sign.fill(0); state.is_free.fill(1); }
+      for (const j of free) { state.friction_sign[j] = 0; state.is_free[j] = 1; }
       code.step.call(...arrays, torque, length, k.step, ...next);
       for (let a = 0; a < arrays.length; a++) arrays[a].set(next[a]);
     }

@@ -1,7 +1,7 @@
 // The renderer without WebGL: the same views on a 2D canvas, far triangles first, one shade for each.
 
 function painter(canvas) {
-  const pen = canvas.getContext("2d");
+  const pen = canvas.getContext("2d", { willReadFrequently: true }); // drawn by the processor: there is no other
   let room = 4096, count = 0;
   let corners = new Float32Array(6 * room), depths = new Float32Array(room), shades = new Array(room), order = [];
 
@@ -21,7 +21,7 @@ function painter(canvas) {
 
   let spots = new Float32Array(0), world = new Float32Array(0);
   function addItem(view, item) {
-    const { positions, triangles } = item.shape, T = item.matrix, p = [0, 0, 0], spot = { x: 0, y: 0, depth: 0 };
+    const { positions, triangles } = item.shape, T = item.matrix, p = [0, 0, 0], spot = { x: 0, y: 0, depth: 0 }, near = item.kind === "drum" ? 0.03 * view.size : 0; // joints before the ends of links in them
     if (spots.length < positions.length) { spots = new Float32Array(positions.length); world = new Float32Array(positions.length); }
     for (let k = 0; k < positions.length; k += 3) {
       const x = positions[k], y = positions[k + 1], z = positions[k + 2];
@@ -43,7 +43,7 @@ function painter(canvas) {
       const middle = (k) => positions[A + k] + positions[B + k] + positions[C + k];
       const base = item.checked ? (middle(0) * middle(1) * middle(2) > 0 ? [0.08, 0.08, 0.08] : [0.95, 0.95, 0.95]) : item.colour;
       const level = (x) => Math.round(255 * Math.min(x * light, 1));
-      put((spots[A + 2] + spots[B + 2] + spots[C + 2]) / 3, `rgba(${level(base[0])},${level(base[1])},${level(base[2])},${item.alpha})`, a, b, c, spots);
+      put((spots[A + 2] + spots[B + 2] + spots[C + 2]) / 3 - near, `rgba(${level(base[0])},${level(base[1])},${level(base[2])},${item.alpha})`, a, b, c, spots);
     }
   }
 
@@ -67,18 +67,30 @@ function painter(canvas) {
       stroke(seen(x - reach, y + k), seen(x + reach, y + k), y + k === 0);
     }
     if (camera.eye[2] < floor) return;
-    pen.fillStyle = theme.dark ? "#0009" : "#27323b44";
+    pen.fillStyle = theme.dark ? "#0009" : "#27323b33";
     pen.beginPath();
-    for (const item of view.items) { // the sphere around each solid casts the shadow
-      if (!item.visible || !item.casts) continue;
-      const p = placed(item.matrix, item.shape.centre), T = item.matrix, h = p[2] - floor;
-      const radius = 0.6 * item.shape.radius * Math.min(Math.hypot(T[0], T[4], T[8]), Math.hypot(T[1], T[5], T[9]), Math.hypot(T[2], T[6], T[10]));
-      const spot = project(area, [p[0] - (KEY[0] / KEY[2]) * h, p[1] - (KEY[1] / KEY[2]) * h, floor]), r = radius * scaleAt(area, spot.depth);
-      if (spot.depth < 1e-3 || !Number.isFinite(r)) continue;
-      pen.moveTo(spot.x + r, spot.y);
-      pen.ellipse(spot.x, spot.y, r, r * Math.max(Math.abs(camera.away[2]), 0.08), 0, 0, 2 * Math.PI);
-    }
+    for (const item of view.items) if (item.visible && item.casts) addShadow(view, item);
     pen.fill();
+  }
+
+  // The triangles of a solid laid on the ground along the light, into the present path; half of them are enough.
+  const foot = [0, 0, 0], spotA = {}, spotB = {}, spotC = {};
+  function addShadow(view, item) {
+    const { positions, triangles } = item.shape, T = item.matrix;
+    const lay = (v, out) => {
+      const x = positions[3 * v], y = positions[3 * v + 1], z = positions[3 * v + 2], h = T[8] * x + T[9] * y + T[10] * z + T[11] - view.floor;
+      foot[0] = T[0] * x + T[1] * y + T[2] * z + T[3] - (KEY[0] / KEY[2]) * h;
+      foot[1] = T[4] * x + T[5] * y + T[6] * z + T[7] - (KEY[1] / KEY[2]) * h;
+      foot[2] = view.floor;
+      return project(view.area, foot, out);
+    };
+    for (let t = 0; t < triangles.length; t += 3) {
+      const a = lay(triangles[t], spotA), b = lay(triangles[t + 1], spotB), c = lay(triangles[t + 2], spotC);
+      if ((b.x - a.x) * (c.y - a.y) - (c.x - a.x) * (b.y - a.y) > 0 || a.depth < 1e-3 || b.depth < 1e-3 || c.depth < 1e-3) continue;
+      pen.moveTo(a.x, a.y);
+      pen.lineTo(b.x, b.y);
+      pen.lineTo(c.x, c.y);
+    }
   }
 
   function drawLines(view) {

@@ -24,7 +24,7 @@ function tintOf(tint, j) {
 function recolour(scene) {
   for (const item of scene.items) {
     item.colour = tintOf(item.tint);
-    if (item.kind === "drum" || item.ghost) item.colour = mixed(item.colour, [1, 1, 1], theme.dark ? 0.04 : 0.12);
+    if (item.kind === "drum" || item.ghost) item.colour = mixed(item.colour, [1, 1, 1], theme.dark ? 0.04 : 0.2);
   }
   scene.stale = false;
 }
@@ -81,15 +81,15 @@ function placeTube(item, places) {
 
 // ---- lines and names -------------------------------------------------------------------------------------------------
 
-function addLine(lines, ax, ay, az, bx, by, bz, width, tint, alpha = 1) {
-  if (12 * (lines.count + 1) > lines.data.length) {
+function addLine(lines, ax, ay, az, bx, by, bz, width, tint, alpha = 1, alphaEnd = alpha) {
+  if (12 * (lines.count + 1) > lines.data.length) { // always whole rows of 256 lines
     const more = new Float32Array(2 * lines.data.length);
     more.set(lines.data);
     lines.data = more;
   }
   const d = lines.data, o = 12 * lines.count++;
   d[o] = ax; d[o + 1] = ay; d[o + 2] = az; d[o + 3] = width;
-  d[o + 4] = bx; d[o + 5] = by; d[o + 6] = bz; d[o + 7] = 0;
+  d[o + 4] = bx; d[o + 5] = by; d[o + 6] = bz; d[o + 7] = alphaEnd;
   d[o + 8] = tint[0]; d[o + 9] = tint[1]; d[o + 10] = tint[2]; d[o + 11] = alpha;
 }
 

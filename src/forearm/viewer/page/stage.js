@@ -202,7 +202,7 @@ stage.listeners = [];
 const pace = { mean: 16, level: 1, count: 0 };
 function adapted(gap) {
   if (gap > 0 && gap < 200) pace.mean += 0.12 * (gap - pace.mean);
-  if (++pace.count > 12 && pace.mean > 26 && pace.level > 0.5) { pace.level = Math.max(pace.level * 0.84, 0.5); pace.count = 0; pace.mean = 20; }
+  if (++pace.count > 24 && pace.mean > 28 && pace.level > 0.5) { pace.level = pace.level > 0.7 ? 0.7 : 0.5; pace.count = 0; pace.mean = 20; }
   return stage.renderer && stage.renderer.kind === "webgl" ? pace.level : 1;
 }
 

@@ -19,8 +19,9 @@ SOURCE = ROOT / "src" / "forearm"
 ROOMS = (
     "errors", "portable", "spatial", "values", "tables", "palette", "pages", "svg", "progress", "symbols",
     "reading", "logs", "arm", "model", "drives", "kinematics", "dynamics", "reduction", "checking",
-    "parts", "files", "visuals", "counting", "codegen", "kernels", "frameworks", "trajectories", "simulation",
-    "interpreter", "schedules", "identification", "control", "viewer", "reproduce", "plots", "benchmarks",
+    "parts", "files", "visuals", "counting", "codegen", "kernels", "targets", "frameworks", "trajectories",
+    "simulation", "interpreter", "schedules", "identification", "control", "viewer", "reproduce", "plots",
+    "benchmarks",
     "cli",
 )  # fmt: skip
 # Reached when called, not when imported: the methods of Arm and of Simulation that users expect on them.
@@ -30,6 +31,7 @@ DEFERRED_EXCEPTIONS = {
     ("arm.arm", "files.mjcf.write"),
     ("arm.arm", "reduction.base"),
     ("arm.arm", "reduction.regrouped"),
+    ("codegen.generate", "targets.object_source"),
     ("simulation.result", "plots.motion"),
     ("simulation.result", "viewer.door"),
     ("kinematics.numerical", "kernels.numeric_ik"),

@@ -48,7 +48,8 @@ if TYPE_CHECKING:
         Transmission,
         from_dh,
     )
-    from forearm.codegen.generate import Source, generate
+    from forearm.codegen.generate import generate
+    from forearm.codegen.source import Source
     from forearm.drives import DAC
     from forearm.files import arms, load
     from forearm.files.mjcf.compiled import from_mujoco

@@ -16,7 +16,8 @@ from codegen.running import COMPILERS, compiled, needs, shim
 
 import forearm as fa
 from forearm.codegen.generate import SINGLE as SINGLE_LANGUAGES
-from forearm.codegen.generate import Source, generate
+from forearm.codegen.generate import generate
+from forearm.codegen.source import Source
 from forearm.control.code import controller_code
 
 SINGLE = 1e-5  # relative to the largest entry

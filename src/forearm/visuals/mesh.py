@@ -20,7 +20,12 @@ MOST_FACES_AT_POINT = 128  # where more meet, as in the fan of a cap, each keeps
 
 @dataclass(frozen=True, eq=False)
 class TriangleMesh:
-    """Points (V, 3) in m and triangles (T, 3) of their indices, counter-clockwise seen from outside."""
+    """A surface of triangles that share their points.
+
+    Args:
+        vertices: points (V, 3), m.
+        triangles: indices (T, 3) of their corners, counter-clockwise seen from outside.
+    """
 
     vertices: Floats
     triangles: Indices

@@ -55,7 +55,7 @@ class TriangleMesh:
     def moved(self, T: Floats) -> TriangleMesh:
         """The mesh moved by an affine (4, 4); one that mirrors turns the triangles round too."""
         points = transformed(T, self.vertices)
-        flips = float(np.linalg.det(T[:3, :3])) < 0.0
+        flips = float((np.cross(T[:3, 0], T[:3, 1]) * T[:3, 2]).sum()) < 0.0
         return TriangleMesh(points, self.triangles[:, ::-1] if flips else self.triangles)
 
     def scaled(self, factors: Floats) -> TriangleMesh:

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from forearm.spatial import Floats
 from forearm.visuals.mesh import Indices, TriangleMesh, cleaned, lengths
-from forearm.visuals.quadrics import least_points, of_vertices, values
+from forearm.visuals.quadrics import LONG, least_points, of_vertices, values
 
 CHEAPEST = 0.6  # share of the edges that are looked at in a round
-LONG = 1e-5  # cost of length, as where edges go one by one
 FLIP = 0.3  # cosine of the largest turn of a face
 LEAST_PROGRESS = 0.01  # of the triangles; a round that takes fewer is the last
 

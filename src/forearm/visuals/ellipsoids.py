@@ -48,7 +48,7 @@ def ellipsoid(mass: float, inertia: ArrayLike) -> Ellipsoid | None:
 
 
 def principal_axes(J: Floats) -> tuple[Floats, Floats]:
-    """Eigenvalues (3,) of a symmetric matrix, rising, and a rotation with their axes as columns.
+    """The eigenvalues of a symmetric matrix (3, 3), rising, and a rotation with their axes as columns.
 
     Jacobi's rotations, which every machine computes alike, also where values are equal and axes free.
     """

@@ -41,7 +41,7 @@ const SHADERS = {
   floor: [`in vec3 position; uniform mat4 clip; uniform vec4 where; out vec2 at;
     void main() { at = 0.5 + 0.5 * position.xy; gl_Position = clip * vec4(where.xy + position.xy / where.w, where.z, 1.0); }`,
     `in vec2 at; uniform sampler2D seen; uniform vec4 dark; out vec4 pixel; void main() { pixel = vec4(dark.rgb, 1.0) * (texture(seen, at).r * dark.a); }`],
-  line: [`uniform sampler2D lines; uniform mat4 clip; uniform vec3 size; out vec4 c;
+  line: [`uniform sampler2D lines; uniform mat4 clip; uniform vec4 size; out vec4 c;
     void main() { // six corners for each line, whose numbers are three texels
       int line = gl_VertexID / 6, k = gl_VertexID % 6;
       ivec2 first = ivec2(3 * (line % 256), line / 256);
@@ -52,7 +52,7 @@ const SHADERS = {
       vec2 p = a.xy / a.w * size.xy, q = b.xy / b.w * size.xy, d = q - p, u = length(d) > 1e-6 ? normalize(d) : vec2(1.0, 0.0);
       vec4 at = mix(a, b, corner.x);
       vec2 off = (vec2(-u.y, u.x) * corner.y + u * (corner.x * 2.0 - 1.0) * 0.5) * from.w;
-      gl_Position = vec4(at.xy + off / size.xy * at.w, at.z - 0.0004 * at.w, at.w); c = vec4(tint.rgb, mix(tint.a, to.w, corner.x) * size.z);
+      gl_Position = vec4(at.xy + off / size.xy * at.w, at.z - size.w * at.w, at.w); c = vec4(tint.rgb, mix(tint.a, to.w, corner.x) * size.z);
     }`, `in vec4 c; out vec4 pixel; void main() { pixel = vec4(c.rgb * c.a, c.a); }`],
 };
 const KEY = unit3([0.42, -0.5, 0.9]); // towards the light
@@ -197,11 +197,11 @@ function glRenderer(canvas) {
     gl.depthMask(true);
   }
 
-  function drawLines(view, lines, ratio, fade = 1) {
+  function drawLines(view, lines, ratio, fade = 1, nearer = 4e-4) {
     if (!lines.count) return;
     const at = use("line");
     gl.uniformMatrix4fv(at.clip, true, clip);
-    gl.uniform3f(at.size, (view.area.width * ratio) / 2, (view.area.height * ratio) / 2, fade);
+    gl.uniform4f(at.size, (view.area.width * ratio) / 2, (view.area.height * ratio) / 2, fade, nearer);
     lineTexture(lines);
     gl.bindVertexArray(noArray);
     gl.drawArrays(gl.TRIANGLES, 0, 6 * lines.count);
@@ -226,7 +226,7 @@ function glRenderer(canvas) {
       drawShape(square); // behind what is drawn: covered pixels cost nothing
       gl.enable(gl.BLEND);
       gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-      if (view.ground) drawLines(view, gridOf(view), ratio, camera.eye[2] < view.floor ? 0.3 : 1);
+      if (view.ground) drawLines(view, gridOf(view), ratio, camera.eye[2] < view.floor ? 0.3 : 1, 0);
       if (where && camera.eye[2] > view.floor) drawShadow(view, where);
       drawLines(view, view.lines, ratio);
       drawItems(view, true);

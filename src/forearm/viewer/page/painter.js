@@ -21,7 +21,7 @@ function painter(canvas) {
 
   let spots = new Float32Array(0), world = new Float32Array(0);
   function addItem(view, item) {
-    const { positions, triangles } = item.shape, T = item.matrix, p = [0, 0, 0], spot = { x: 0, y: 0, depth: 0 }, near = item.kind === "drum" ? 0.03 * view.size : 0; // joints before the ends of links in them
+    const { positions, triangles } = item.shape, T = item.matrix, p = [0, 0, 0], spot = { x: 0, y: 0, depth: 0 }, near = item.kind === "drum" ? 0.02 * view.size : 0; // joints before the ends of links in them
     if (spots.length < positions.length) { spots = new Float32Array(positions.length); world = new Float32Array(positions.length); }
     for (let k = 0; k < positions.length; k += 3) {
       const x = positions[k], y = positions[k + 1], z = positions[k + 2];

@@ -3,11 +3,16 @@
 const SHOWN = {
   bone: (scene, item) => !scene.useShapes || !scene.withShape.has(item.body),
   shape: (scene) => scene.useShapes,
-  ellipsoid: () => show.ellipsoids, centre: () => show.centres, limit: () => show.limits,
+  ellipsoid: () => show.ellipsoids, centre: () => show.centres, limit: (scene, item) => show.limits || nearStop(scene.actor, item.limit.joint),
   payload: () => show.payload && world.payload > 0,
   handle: (scene) => show.handle && !scene.locked,
 };
 SHOWN.drum = SHOWN.bone;
+// Limits of a joint show themselves where a hand turns it or has brought it to its stop.
+function nearStop(actor, j) {
+  const g = gesture.active;
+  return (g && g.kind === "joint" && g.actor === actor && g.freedom === j) || (clock.mode === "pose" && actor.stops[j] !== 0);
+}
 const RED = () => rgb(theme.inks.curve1);
 
 // Colours of the theme for what has no colour of its own.

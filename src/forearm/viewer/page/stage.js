@@ -1,7 +1,7 @@
 // The stage: a canvas with a renderer, areas for one or two arms on it, names above it, and the loop that draws
 // when something changed.
 
-const stage = { renderer: null, canvas: null, areas: [], ratio: 1, quality: 1, hovered: null, times: new Float64Array(60), frames: 0, last: 0, drawn: 0, asked: false, floors: [] };
+const stage = { renderer: null, canvas: null, areas: [], ratio: 1, quality: 1, hovered: null, times: new Float64Array(60), frames: 0, last: 0, drawn: 0, asked: false, floors: [], width: 1, height: 1 };
 const view = element("view"), names = element("names"), compass = element("compass");
 
 function makeStage() {
@@ -41,7 +41,8 @@ function makeScenes() {
 // ---- areas ---------------------------------------------------------------------------------------------------------
 
 function layOut() {
-  const width = Math.max(view.clientWidth, 1), height = Math.max(view.clientHeight, 1), many = scenes.length;
+  if (view.clientWidth && view.clientHeight) { stage.width = view.clientWidth; stage.height = view.clientHeight; } // not where it is hidden, as on paper
+  const { width, height } = stage, many = scenes.length;
   const beside = many > 1 && width >= height;
   while (stage.areas.length < many) stage.areas.push({ x: 0, y: 0, width: 1, height: 1, clip: new Float64Array(16) });
   stage.areas.length = many;
@@ -56,7 +57,7 @@ function layOut() {
   view.classList.toggle("stacked", many > 1 && !beside);
 }
 
-function sized(canvas, ratio, width = view.clientWidth, height = view.clientHeight) {
+function sized(canvas, ratio, width = stage.width, height = stage.height) {
   const w = Math.max(Math.round(width * ratio), 1), h = Math.max(Math.round(height * ratio), 1);
   if (canvas.width !== w || canvas.height !== h) { canvas.width = w; canvas.height = h; }
 }
@@ -115,7 +116,7 @@ function drawNames() {
   sized(names, stage.ratio);
   const pen = names.getContext("2d"), spot = {};
   pen.setTransform(stage.ratio, 0, 0, stage.ratio, 0, 0);
-  pen.clearRect(0, 0, view.clientWidth, view.clientHeight);
+  pen.clearRect(0, 0, stage.width, stage.height);
   pen.font = "12px system-ui, sans-serif";
   pen.lineJoin = "round";
   pen.lineWidth = 3;
@@ -160,7 +161,7 @@ function drawCompass() {
 
 // The view as a picture on the page's colour, as fine as the screen.
 function picture(width = 0) {
-  const ratio = width ? width / view.clientWidth : Math.max(stage.ratio, 2), sheet = make("canvas"), before = stage.ratio;
+  const ratio = width ? width / stage.width : Math.max(stage.ratio, 2), sheet = make("canvas"), before = stage.ratio;
   stage.ratio = Math.min(ratio, 4);
   drawStage(1);
   sheet.width = stage.canvas.width;

@@ -79,4 +79,5 @@ function makeSheet() {
   element("sheet").replaceChildren(...parts);
 }
 on(window, "beforeprint", () => { theme.printing = true; retheme(); makeSheet(); });
+paper.addEventListener("change", () => { if (paper.matches && !theme.printing) makeSheet(); });
 on(window, "afterprint", () => { theme.printing = false; retheme(); });

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import random_arm
-from viewer.engine import run
 
 import forearm as fa
 from forearm.cli.main import main
 from forearm.kinematics.limits import limits_of
 from forearm.viewer.arm_code import arm_code
+from forearm.viewer.headless import in_node
 from forearm.viewer.traced_functions import with_point
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
@@ -54,7 +54,7 @@ def close(found: Any, expected: Any, tolerance: float = CLOSE) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ARMS)
-def test_numbers_of_a_state_are_those_of_python(name: str, tmp_path: Path) -> None:
+def test_numbers_of_a_state_are_those_of_python(name: str) -> None:
     arm = ARMS[name]()
     q, qd, qdd = state(arm)
     script = f"""
@@ -65,7 +65,7 @@ def test_numbers_of_a_state_are_those_of_python(name: str, tmp_path: Path) -> No
     const reached = engine.reach(q.map((x) => x + 0.02), poses.slice(-16));
     return {{ ...found, poses, volts, jacobian, reached, branches: engine.branches(poses.slice(-16)).map((b) => b.q) }};
     """
-    found = run(arm, script, tmp_path)
+    found = in_node(arm, script)
     changed = arm.with_payload(1.5).scale_friction(0.7).replace(gravity=(1.0, 2.0, -9.0))
     close(found["tau"], fa.dynamics.inverse(changed, q, qd, qdd), 1e-10 if "gears" in name else CLOSE)
     bare = (replace(j, friction=None, bearings=(), transmission=None) for j in changed.tree)
@@ -92,7 +92,7 @@ def test_numbers_of_a_state_are_those_of_python(name: str, tmp_path: Path) -> No
 @pytest.mark.parametrize("name", ARMS)
 @pytest.mark.parametrize("friction", [1.0, 0.0])
 @pytest.mark.sweep
-def test_a_fall_is_that_of_python(name: str, friction: float, tmp_path: Path) -> None:
+def test_a_fall_is_that_of_python(name: str, friction: float) -> None:
     arm = ARMS[name]()
     q, qd, _ = state(arm)
     qd[0] = 0.0
@@ -102,7 +102,7 @@ def test_a_fall_is_that_of_python(name: str, friction: float, tmp_path: Path) ->
     for (let k = 0; k < 30; k++) {{ engine.step(state, none, 1e-3, 10); rows.push([...state.q, ...state.qd]); }}
     return rows;
     """
-    found = np.array(run(arm, script, tmp_path))
+    found = np.array(in_node(arm, script))
     changed = arm.with_payload(0.5).scale_friction(friction)
     truth = fa.simulate(changed, q, qd, 0.3, method="rk4", step=1e-3)
     close(found, np.hstack([truth.q, truth.qd])[10::10], AFTER_STEPS)
@@ -143,7 +143,7 @@ def test_lines_and_commands_give_the_numbers_of_the_page(
     q0, q1 = state(arm)[0], state(arm, 5)[0]
     script = TRACKED.replace("SETTINGS", json.dumps(settings))
     script = script.replace("Q0", json.dumps(q0.tolist())).replace("Q1", json.dumps(q1.tolist()))
-    found = run(arm, script, tmp_path, 'fa.load("puma560")', "puma560")
+    found = in_node(arm, script, 'fa.load("puma560")', "puma560")
     rows = np.array(found["rows"])
     monkeypatch.chdir(tmp_path)
     said = _executed(found["python"])
@@ -171,19 +171,17 @@ def _executed(text: str) -> dict[str, Any]:
     return names
 
 
-def test_a_motion_that_cannot_be_planned_says_why(tmp_path: Path) -> None:
+def test_a_motion_that_cannot_be_planned_says_why() -> None:
     arm = fa.load("puma560")
     script = """
     const q0 = new Float64Array(6), q1 = Float64Array.of(9, 0, 0, 0, 0, 0);
     return engine.plan(q0, q1, { velocity: q0.map(() => 1), acceleration: q0.map(() => 1) });
     """
-    assert run(arm, script, tmp_path)["why"] == (
-        "No motion: the start or the end lies outside of a joint's range."
-    )
+    assert in_node(arm, script)["why"] == ("No motion: the start or the end lies outside of a joint's range.")
 
 
 @pytest.mark.slow
-def test_energy_of_a_fall_of_a_minute_is_kept(tmp_path: Path) -> None:
+def test_energy_of_a_fall_of_a_minute_is_kept() -> None:
     script = """
     const state = engine.state([0.3, -0.5, 0.2, -2, 0.1, 1.6, 0.5], new Float64Array(7)), none = new Float64Array(7);
     const total = () => { const e = engine.energy(state.q, state.qd); return e.kinetic + e.potential; };
@@ -196,7 +194,7 @@ def test_energy_of_a_fall_of_a_minute_is_kept(tmp_path: Path) -> None:
     }
     return { worst, most };
     """
-    found = run(fa.load("panda"), script, tmp_path)
+    found = in_node(fa.load("panda"), script)
     assert found["worst"] < 1e-6 * found["most"]
 
 

@@ -25,7 +25,9 @@ def page(arms: list[dict[str, Any]], **more: Any) -> str:
     """The text of a page for these arms, whose engine and words are the stand-in's."""
     document = {"version": "0", "look": LOOK, "arms": arms, "meshes": [box()], "recording": None} | more
     names = (PAGE / "order.txt").read_text(encoding="utf-8").split()
-    files = [HERE / "stand_in.js" if name == "engine.js" else PAGE / name for name in names if name != "words.js"]
+    files = [
+        HERE / "stand_in.js" if name == "engine.js" else PAGE / name for name in names if name != "words.js"
+    ]
     scripts = "\n".join(file.read_text(encoding="utf-8") for file in files)
     parts = {
         "title": "Stand-in",

@@ -16,13 +16,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
+from sweeps import long
 from viewer.browser import ARGUMENTS, find_browser, without_webgl
-from viewer.stand_in import page, recording, six, sliding, three
+from viewer.stand_in import PAGE, page, recording, six, sliding, three
+
+from forearm.viewer.studio_page import scripts
 
 pytestmark = pytest.mark.slow
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
+MOST_BYTES = 150_000
 PATIENCE = 20.0  # seconds, on a busy machine
 PIXELS = 3.0  # how far from the pointer what is dragged may be
 HOSTILE = "</script><img src=x onerror=document.title='taken'><b>&amp;\"'"
@@ -47,7 +50,7 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
     contexts = []
 
     def open_page(arms: list[dict[str, Any]], script: str = "", text: str = "", **more: Any) -> Any:
-        settings = {"viewport": {"width": 1000, "height": 700}, "reduced_motion": "reduce"}
+        settings = {"viewport": {"width": 840, "height": 660}, "reduced_motion": "reduce"}
         context = browser.new_context(**settings | more.pop("context", {}))
         contexts.append(context)
         file = tmp_path / f"page{len(contexts)}.html"
@@ -55,7 +58,9 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
         shown = context.new_page()
         shown.on("console", lambda message: said.append(message.text))
         shown.on("pageerror", lambda error: said.append(str(error)))
-        shown.on("request", lambda sent: sent.url.startswith(("file:", "blob:", "data:")) or said.append(sent.url))
+        shown.on(
+            "request", lambda sent: sent.url.startswith(("file:", "blob:", "data:")) or said.append(sent.url)
+        )
         if script:
             shown.add_init_script(script)
         shown.goto(file.as_uri())
@@ -153,7 +158,9 @@ def test_branches_are_listed_and_can_be_changed(opened: Open) -> None:
     where = shown.evaluate("forearmStudio.getHand()")
     chosen = shown.locator("#branches button[aria-pressed=true]").inner_text()
     shown.locator("#branches button[aria-pressed=false]").click()
-    until(shown, "name => document.querySelector('#branches [aria-pressed=true]')?.textContent !== name", chosen)
+    until(
+        shown, "name => document.querySelector('#branches [aria-pressed=true]')?.textContent !== name", chosen
+    )
     now = shown.evaluate("forearmStudio.getHand()")
     assert [now[k] for k in (3, 7, 11)] == pytest.approx([where[k] for k in (3, 7, 11)], abs=1e-5)
 
@@ -163,7 +170,9 @@ def test_let_go_it_falls_and_can_be_pushed_paused_stepped_and_scrubbed(opened: O
     shown.keyboard.press("l")
     until(shown, "forearmStudio.state().t > 0.15")
     shown.evaluate("forearmStudio.pause()")
-    run = shown.evaluate("(() => { const r = forearmStudio.run(); return {t: [...r.t], q: r.q.map(c => [...c]), e: [...r.energy[2]]}; })()")
+    run = shown.evaluate(
+        "(() => { const r = forearmStudio.run(); return {t: [...r.t], q: r.q.map(c => [...c]), e: [...r.energy[2]]}; })()"
+    )
     assert run["q"][1][-1] > run["q"][1][0] + 1e-3, "the shoulder gives way"
     assert run["e"][-1] < run["e"][0], "friction takes energy"
     end = shown.evaluate("forearmStudio.state().t")
@@ -204,7 +213,9 @@ def test_a_plan_plays_from_pose_to_pose(opened: Open) -> None:
     shown.evaluate("forearmStudio.setJoints([-0.4, 0.5, 0.9])")
     shown.locator("#plan").click()
     assert shown.evaluate("forearmStudio.state().kind") == "plan"
-    ends = shown.evaluate("(() => { const {q} = forearmStudio.run(); return q.map(c => [c[0], c[c.length - 1]]); })()")
+    ends = shown.evaluate(
+        "(() => { const {q} = forearmStudio.run(); return q.map(c => [c[0], c[c.length - 1]]); })()"
+    )
     assert [a for a, _ in ends] == pytest.approx([-0.4, 0.5, 0.9])
     assert [b for _, b in ends] == pytest.approx([0.2, 0.1, 0.3])
     until(shown, "forearmStudio.state().t > 0.05")
@@ -216,9 +227,14 @@ def test_two_controllers_track_side_by_side(opened: Open) -> None:
     shown.locator("#tab-move").click()
     shown.locator("#compare").check()
     assert shown.evaluate("forearmStudio.state().arms") == 2
-    settings = [{"name": "computed_torque", "bandwidth": 20}, {"name": "pd", "bandwidth": 8, "bits": 10, "delay": 1}]
+    settings = [
+        {"name": "computed_torque", "bandwidth": 20},
+        {"name": "pd", "bandwidth": 8, "bits": 10, "delay": 1},
+    ]
     shown.evaluate("s => { forearmStudio.track([0.6, 0.4, 0.8], s); forearmStudio.finish(); }", settings)
-    errors = shown.evaluate("[0, 1].map(k => Math.max(...forearmStudio.run(k).error.flatMap(c => [...c].map(Math.abs))))")
+    errors = shown.evaluate(
+        "[0, 1].map(k => Math.max(...forearmStudio.run(k).error.flatMap(c => [...c].map(Math.abs))))"
+    )
     assert errors[0] < 0.05 < errors[1], "a model follows better than gains alone"
     assert shown.evaluate("forearmStudio.run(1).about.controller.bits") == 10
     shown.locator("#difference").check()
@@ -276,7 +292,13 @@ def test_a_program_can_send_states_and_plans(opened: Open) -> None:
     assert shown.evaluate(send, {"type": "state", "q": [0.2, 0.2, 0.3], "tau": [1.0, 2.0, 3.0], "t": 0.5})
     assert joints(shown) == [0.2, 0.2, 0.3]
     assert shown.evaluate("[...forearmStudio.run().tau[2]][1]") == 3.0
-    for wrong in ({"type": "state", "q": [1.0]}, {"type": "state", "q": [None, 0, 0]}, {"type": "plan"}, 7, None):
+    for wrong in (
+        {"type": "state", "q": [1.0]},
+        {"type": "state", "q": [None, 0, 0]},
+        {"type": "plan"},
+        7,
+        None,
+    ):
         assert not shown.evaluate(send, wrong)
     assert shown.evaluate(send, {"type": "plan", "t": [0.0, 1.0], "q": [[0, 0, 0], [1, 0.5, 0]]})
     shown.evaluate("forearmStudio.pause(); forearmStudio.seek(0.5)")
@@ -296,7 +318,10 @@ def test_names_from_files_are_text(opened: Open) -> None:
     shown.evaluate("forearmStudio.show('frames', true); dispatchEvent(new Event('beforeprint'))")
     assert shown.title() == "Stand-in"
     assert shown.locator("#studio img, #studio b[onerror], script:not([type]) ~ script").count() == 0
-    assert shown.locator(".sheet td").first.inner_text() == "" or "img" in shown.locator(".sheet td").first.text_content()
+    assert (
+        shown.locator(".sheet td").first.inner_text() == ""
+        or "img" in shown.locator(".sheet td").first.text_content()
+    )
     assert shown.get_by_label(HOSTILE, exact=True).count() >= 3
 
 
@@ -323,14 +348,16 @@ def test_everything_has_a_name_and_can_be_reached_by_keys(opened: Open) -> None:
     assert shown.locator("#keys").is_visible()
 
 
-@pytest.mark.parametrize(("width", "height"), [(400, 800), (900, 600), (2560, 1440)])
+@pytest.mark.parametrize(("width", "height"), [(400, 800), (900, 600), *long([(2560, 1440)])])
 def test_it_fits_every_width(opened: Open, width: int, height: int) -> None:
     shown = opened([sliding()], context={"viewport": {"width": width, "height": height}})
     shown.evaluate("forearmStudio.plan([1, 1, -0.1])")
     for tab in ("pose", "move") + (("curves",) if height < 700 or width < 820 else ()):
         shown.locator(f"#tab-{tab}").click()
         assert shown.evaluate("document.documentElement.scrollWidth") <= width
-        assert shown.evaluate("[...document.querySelectorAll('.side [role=tabpanel]')].every(p => p.scrollWidth <= p.clientWidth + 1)")
+        assert shown.evaluate(
+            "[...document.querySelectorAll('.side [role=tabpanel]')].every(p => p.scrollWidth <= p.clientWidth + 1)"
+        )
     shown.wait_for_selector("#panels canvas")
 
 
@@ -351,13 +378,10 @@ def test_nothing_is_drawn_when_nothing_changes(opened: Open) -> None:
 
 
 def test_the_sources_keep_to_their_size_and_put_no_markup_together() -> None:
-    from viewer.stand_in import PAGE
-
-    files = [PAGE / name for name in (PAGE / "order.txt").read_text(encoding="utf-8").split()]
-    files = [file for file in files if file.exists() and file.name != "engine.js"]
-    assert sum(file.stat().st_size for file in (*files, PAGE / "studio.css")) < 150_000
-    for file in files:
-        text = file.read_text(encoding="utf-8")
+    names = (PAGE / "order.txt").read_text(encoding="utf-8").split()
+    assert len(scripts()) < MOST_BYTES, "as a page has them: without comments and indentation"
+    for name in names:
+        text = (PAGE / name).read_text(encoding="utf-8")
         assert text.isascii()
         assert len(text.splitlines()) <= 300
         assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(", text)

@@ -26,6 +26,7 @@ pytestmark = pytest.mark.slow
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 MOST_BYTES = 150_000
+LOCAL = ("file:", "blob:", "data:")
 PATIENCE = 20.0  # seconds, on a busy machine
 PIXELS = 3.0  # how far from the pointer what is dragged may be
 HOSTILE = "</script><img src=x onerror=document.title='taken'><b>&amp;\"'"
@@ -58,9 +59,7 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
         shown = context.new_page()
         shown.on("console", lambda message: said.append(message.text))
         shown.on("pageerror", lambda error: said.append(str(error)))
-        shown.on(
-            "request", lambda sent: sent.url.startswith(("file:", "blob:", "data:")) or said.append(sent.url)
-        )
+        shown.on("request", lambda sent: said.extend(() if sent.url.startswith(LOCAL) else (sent.url,)))
         if script:
             shown.add_init_script(script)
         shown.goto(file.as_uri())

@@ -186,7 +186,10 @@ function glRenderer(canvas) {
       gl.uniform4f(at.colour, item.colour[0], item.colour[1], item.colour[2], item.alpha);
       gl.uniform2f(at.kind, item.flat ? 1 : 0, item.checked ? 1 : 0);
       if (Boolean(item.open) !== open) { open = !open; if (open) gl.disable(gl.CULL_FACE); else gl.enable(gl.CULL_FACE); }
+      // The handle of the hand is seen through what is before it.
+      if (item.hand === "move") gl.depthFunc(gl.ALWAYS);
       drawShape(item.shape);
+      if (item.hand === "move") gl.depthFunc(gl.LESS);
     }
     gl.disable(gl.CULL_FACE);
   }

@@ -60,7 +60,7 @@ function updateScene(scene, hovered) {
       if (item.lit !== bright) { item.lit = bright; item.colour = mixed(tintOf(item.tint), rgb(theme.inks.focus), bright ? 0.4 : 0); }
     } else if (item.hand) {
       const bright = hovered && hovered.item === item;
-      item.alpha = bright ? 1 : item.hand === "turn" ? 0.55 : 0.95;
+      item.alpha = item.hand === "turn" ? (bright ? 1 : 0.55) : bright ? 0.99 : 0.85;
     }
   }
   updateLines(scene);
@@ -140,7 +140,7 @@ function addFrames(scene, arm, places) {
 }
 
 // The way of the hand: what was before the cursor strongly, what comes after faintly.
-const MOST_POINTS = 700;
+const MOST_POINTS = 4000;
 function addTrace(scene, run) {
   const way = (run.way ||= { points: new Float32Array(4 * (MOST_POINTS + 1)), count: 0, gap: 1 / 60, next: -Infinity, row: 0, every: run.every });
   if (way.every !== run.every || way.row > run.count) Object.assign(way, { count: 0, next: -Infinity, row: 0, every: run.every });
@@ -161,9 +161,12 @@ function addTrace(scene, run) {
     way.points.set([t, T[h + 3], T[h + 7], T[h + 11]], 4 * way.count++);
     way.next = t + way.gap;
   }
-  const p = way.points, tint = rgb(colour(2)), now = clock.mode === "run" ? clock.t : Infinity;
+  // Of a long run what is near the cursor: all of it would be a tangle.
+  const p = way.points, tint = rgb(colour(2)), now = clock.mode === "run" ? clock.t : Infinity, whole = endOf(run) - startOf(run) < 8;
+  const middle = Math.min(now, endOf(run));
   for (let k = 1; k < way.count; k++) {
     const o = 4 * k;
+    if (!whole && Math.abs(p[o] - middle) > 2.5) continue;
     addLine(scene.lines, p[o - 3], p[o - 2], p[o - 1], p[o + 1], p[o + 2], p[o + 3], 2, tint, p[o] <= now ? 0.9 : 0.25);
   }
 }

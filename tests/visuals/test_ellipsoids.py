@@ -10,6 +10,7 @@ import pytest
 from forearm.errors import InputError
 from forearm.spatial import rotation_rpy
 from forearm.visuals import ellipsoid
+from forearm.visuals.ellipsoids import principal_axes
 
 R = rotation_rpy((0.3, -0.8, 1.9))
 
@@ -25,6 +26,30 @@ def test_the_solid_of_these_radii_has_the_inertia() -> None:
         found.rotation @ np.diag(radii**2) @ found.rotation.T, R @ np.diag(radii**2) @ R.T
     )
     assert np.linalg.det(found.rotation) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_principal_axes_are_those_of_lapack(seed: int) -> None:
+    """Random tensors, two equal values, three equal values, and sizes far from 1."""
+    rng = np.random.default_rng(seed)
+    values = [rng.uniform(-1, 2, 3), np.array([1.0, 1.0, 3.0]), np.full(3, 0.7)][seed % 3] * 10.0 ** (
+        4 * seed - 14
+    )
+    R = rotation_rpy(rng.uniform(-3, 3, 3))
+    J = R @ np.diag(values) @ R.T
+    J = 0.5 * (J + J.T)
+    found, axes = principal_axes(J)
+    size = np.abs(values).max()
+    np.testing.assert_allclose(found, np.linalg.eigvalsh(J), rtol=0, atol=1e-14 * size)
+    np.testing.assert_allclose(axes @ np.diag(found) @ axes.T, J, rtol=0, atol=1e-14 * size)
+    np.testing.assert_allclose(axes @ axes.T, np.eye(3), rtol=0, atol=1e-14)
+    assert np.linalg.det(axes) > 0.0
+
+
+def test_axes_that_are_free_are_those_of_the_frame() -> None:
+    _, axes = principal_axes(np.diag([2.0, 1.0, 1.0]))
+    assert {tuple(column) for column in np.abs(axes).T.tolist()} == {tuple(row) for row in np.eye(3).tolist()}
+    assert np.array_equal(principal_axes(np.zeros((3, 3)))[1], np.eye(3))
 
 
 def test_moments_that_no_body_has_are_clipped() -> None:

@@ -89,6 +89,13 @@ def test_masses_ellipsoids_base_and_hand() -> None:
     assert scene(massless)["bodies"][0]["ellipsoid"] is None
 
 
+def test_the_reach_is_the_length_along_the_links() -> None:
+    """Of the Panda by its published Denavit-Hartenberg lengths."""
+    arm = fa.load("panda")
+    lengths = (0.333, 0.316, 0.0825, 0.0825, 0.384, 0.088, 0.107)
+    assert scene(arm)["reach"] == pytest.approx(sum(lengths), rel=1e-6)
+
+
 def test_a_mesh_comes_back_with_unit_normals() -> None:
     mesh = solids.tube(0.3, 0.2, 0.5)
     made = scene(fa.load("chain2"), VisualSet((Visual("link1", np.eye(4), mesh, "#102030", "tube"),)))

@@ -147,7 +147,7 @@ def test_a_dae_brings_its_colours_unless_the_urdf_has_one(tmp_path: Path) -> Non
         ('<mesh filename="cube.obj" scale="1 1e20 1"/>', "coordinates must be numbers within"),
         ('<mesh filename="cube.obj" scale="1e-250 1e-250 1e-250"/>', "smaller than 1e-12 m"),
         ('<mesh filename="point.obj"/>', "every triangle is a line or a point"),
-        ('<box size="1 1 1e20"/>', "within 1e+12 m"),
+        ('<box size="1 1 1e20"/>', "at most 1e+12 m"),
     ],
 )
 def test_what_cannot_be_drawn_is_missing_and_the_rest_is_there(

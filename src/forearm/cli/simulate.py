@@ -106,7 +106,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_bandwidth(loop)
     add_delay(loop)
     add_sensors(loop)
-    changes = group(parser, "the arm that moves; a controller does not know of it")
+    changes = group(parser, "the arm that moves")
     add_plant(changes, "nothing")
     add_changes(changes)
     how = group(parser, "how it is integrated")

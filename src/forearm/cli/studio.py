@@ -79,7 +79,7 @@ def _shown(given: argparse.Namespace, source: str, hand: str | None) -> ShownArm
 
 COMMAND = Command(
     "forearm studio panda -o panda.html\n"
-    "forearm studio robot.urdf --meshes --package robot_description=../robot_description\n"
+    "forearm studio cmu-dd --meshes -o cmu.html\n"
     "forearm studio puma560 --beside stanford -o two.html",
     _add_arguments,
     _run,

@@ -20,7 +20,12 @@ MOST_FACES_AT_POINT = 128  # where more meet, as in the fan of a cap, each keeps
 
 @dataclass(frozen=True, eq=False)
 class TriangleMesh:
-    """Points (V, 3) in m and triangles (T, 3) of their indices, counter-clockwise seen from outside."""
+    """A surface of triangles that share their points.
+
+    Args:
+        vertices: points (V, 3), m.
+        triangles: indices (T, 3) of their corners, counter-clockwise seen from outside.
+    """
 
     vertices: Floats
     triangles: Indices
@@ -50,7 +55,7 @@ class TriangleMesh:
     def moved(self, T: Floats) -> TriangleMesh:
         """The mesh moved by an affine (4, 4); one that mirrors turns the triangles round too."""
         points = transformed(T, self.vertices)
-        flips = float(np.linalg.det(T[:3, :3])) < 0.0
+        flips = float((np.cross(T[:3, 0], T[:3, 1]) * T[:3, 2]).sum()) < 0.0
         return TriangleMesh(points, self.triangles[:, ::-1] if flips else self.triangles)
 
     def scaled(self, factors: Floats) -> TriangleMesh:

@@ -16,7 +16,7 @@ from forearm.drives.joint import count_of_loads, held_freedoms
 from forearm.drives.motor import constants_of, without_constants
 from forearm.errors import ModelError
 from forearm.kinematics.limits import limits_of
-from forearm.viewer.arm_code import LAWS, open_parameters
+from forearm.viewer.arm_code import LAWS, open_parameters, why_still
 
 ACCELERATION, VELOCITY = 5.0, 2.0  # rad/s^2 and rad/s (m/s^2, m/s) of plans where an arm says nothing
 STEP = 5e-4  # s: steps of simulations are no longer; a fall of 60 s then keeps its energy to 1e-6
@@ -27,6 +27,7 @@ def arm_data(arm: Arm, python: str, command: str) -> dict[str, Any]:
     lower, upper = _range(arm)
     opened = open_parameters(arm)
     dry = held_freedoms(arm)
+    still = why_still(arm)
     return {
         "name": arm.name,
         "title": arm.name,
@@ -38,7 +39,8 @@ def arm_data(arm: Arm, python: str, command: str) -> dict[str, Any]:
         "hand": {"body": arm.moving.frames[arm.hand.link][0], "link": arm.hand.link, "pose": _hand(arm)},
         "gravity": arm.gravity.tolist(),
         "home": [min(max(0.0, a), b) for a, b in zip(lower, upper, strict=True)],
-        "laws": [{"name": name, "label": label, "has_gains": True} for name, label in LAWS.items()],
+        "still": still,
+        "laws": [] if still else [{"name": x, "label": y, "has_gains": True} for x, y in LAWS.items()],
         "has_motors": not without_constants(arm),
         "payload_at": f"a point in the hand, on {arm.hand.link}",
         "open": _open(arm, opened),

@@ -64,7 +64,7 @@ function decoded(text, Kind) {
 // ---- theme: as the system is, white on paper -----------------------------------------------------------------------
 
 const look = data.look;
-const theme = { inks: look.inks.light, dark: false, printing: false, listeners: [] };
+const theme = { inks: look.inks["light"], dark: false, printing: false, listeners: [] };
 const night = matchMedia("(prefers-color-scheme: dark)"), paper = matchMedia("print");
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const colour = (i) => theme.inks[`curve${((i % look.curves) + look.curves) % look.curves}`];

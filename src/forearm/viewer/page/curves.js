@@ -178,7 +178,8 @@ function showCurves(now, going) {
   if (!element("dock").offsetParent) return;
   const runs = runsNow(), many = runs.reduce((sum, run) => sum + run.count, 0), live = clock.live && going;
   const fresh = curves.stale || (many !== curves.count && (!live || now - curves.drawn > 200));
-  if (!fresh && going && pace.level < 1 && now - curves.moved < 90) return; // slow machines: every patch of the page costs
+  // Slow machines: every patch of the page costs.
+  if (!fresh && going && pace.level < 1 && now - curves.moved < 90) return;
   curves.moved = now;
   if (!runs.length) { if (curves.signature) { curves.signature = ""; curves.panels = []; element("panels").replaceChildren(); } element("empty").hidden = false; return; }
   if (fresh) {

@@ -18,9 +18,9 @@ function makeEngine(arm, code) {
   function configure(changes) {
     Object.assign(settings, changes);
     own.gravity.forEach((place, axis) => { p[place] = settings.gravity[axis]; });
-    if (own.payload.length) code.payload.call(Float64Array.of(settings.payload)).forEach((value, i) => { p[own.payload[i]] = value; });
+    if (own.payload.length && code.payload) code.payload.call(Float64Array.of(settings.payload)).forEach((value, i) => { p[own.payload[i]] = value; });
     own.friction.forEach((place) => { p[place] = own.values[place] * settings.friction; });
-    for (const name of ["torques", "energy", "step"]) k[name] = code[name].prepare(p, k[name]);
+    for (const name of ["torques", "energy", "step"]) if (code[name]) k[name] = code[name].prepare(p, k[name]);
   }
   function stateOf(q, qd) {
     const made = { q: Float64Array.from(q), qd: Float64Array.from(qd) };
@@ -88,12 +88,9 @@ function makeEngine(arm, code) {
   }
 
   const engine = {
-    n, settings, configure, step, plan, controller,
+    n, settings, configure, plan,
     poses: (q) => code.poses.call(q, places),
-    torque: (q, qd, qdd) => code.torques.call(q, qd, qdd, k.torques, tau, friction).tau,
-    friction: (q, qd) => code.torques.call(q, qd, zero, k.torques, volts, friction).friction,
     voltage: (torque, qd) => (code.voltage ? code.voltage.call(torque, qd, volts) : null),
-    energy(q, qd) { code.energy.call(q, qd, k.energy, energy); return { kinetic: energy[0], potential: energy[1] }; },
     jacobian: (q) => { code.jacobian.call(q, J); return mounted ? mountedRows(base, J, n) : J; },
     reach(q, T) {
       if (!code.reach) return { q: Float64Array.from(q), distance: NaN, angle: NaN };
@@ -115,6 +112,14 @@ function makeEngine(arm, code) {
     substeps: (period) => substepsOf(arm, period),
   };
   const fromBase = (T) => (mounted ? product(new Float64Array(16), inverse(base), T) : Float64Array.from(T));
+  if (code.step) { // an arm that can move by itself
+    Object.assign(engine, {
+      step, controller,
+      torque: (q, qd, qdd) => code.torques.call(q, qd, qdd, k.torques, tau, friction).tau,
+      friction: (q, qd) => code.torques.call(q, qd, zero, k.torques, volts, friction).friction,
+      energy(q, qd) { code.energy.call(q, qd, k.energy, energy); return { kinetic: energy[0], potential: energy[1] }; },
+    });
+  }
   configure({});
   return engine;
 }

@@ -42,7 +42,8 @@ const SHADERS = {
     void main() { at = 0.5 + 0.5 * position.xy; gl_Position = clip * vec4(where.xy + position.xy / where.w, where.z, 1.0); }`,
     `in vec2 at; uniform sampler2D seen; uniform vec4 dark; out vec4 pixel; void main() { pixel = vec4(dark.rgb, 1.0) * (texture(seen, at).r * dark.a); }`],
   line: [`uniform sampler2D lines; uniform mat4 clip; uniform vec4 size; out vec4 c;
-    void main() { // six corners for each line, whose numbers are three texels
+    // Six corners for each line, whose numbers are three texels.
+    void main() {
       int line = gl_VertexID / 6, k = gl_VertexID % 6;
       ivec2 first = ivec2(3 * (line % 256), line / 256);
       vec4 from = texelFetch(lines, first, 0), to = texelFetch(lines, first + ivec2(1, 0), 0), tint = texelFetch(lines, first + ivec2(2, 0), 0);
@@ -55,8 +56,10 @@ const SHADERS = {
       gl_Position = vec4(at.xy + off / size.xy * at.w, at.z - size.w * at.w, at.w); c = vec4(tint.rgb, mix(tint.a, to.w, corner.x) * size.z);
     }`, `in vec4 c; out vec4 pixel; void main() { pixel = vec4(c.rgb * c.a, c.a); }`],
 };
-const KEY = unit3([0.42, -0.5, 0.9]); // towards the light
-const SHADOW = 128; // pixels of the shadow's picture
+// Towards the light.
+const KEY = unit3([0.42, -0.5, 0.9]);
+// Pixels of the shadow's picture.
+const SHADOW = 128;
 
 function glRenderer(canvas) {
   const gl = canvas.getContext("webgl2", { antialias: true, alpha: false, powerPreference: "low-power" });
@@ -72,7 +75,8 @@ function glRenderer(canvas) {
     });
     ["position", "normal"].forEach((attribute, k) => gl.bindAttribLocation(program, k, attribute));
     gl.linkProgram(program);
-    if (!gl.getProgramParameter(program, gl.LINK_STATUS)) return null; // a driver that cannot: the painter takes over
+    // A driver that cannot: the painter takes over.
+    if (!gl.getProgramParameter(program, gl.LINK_STATUS)) return null;
     const at = {};
     for (let k = 0; k < gl.getProgramParameter(program, gl.ACTIVE_UNIFORMS); k++) {
       const { name: uniform } = gl.getActiveUniform(program, k);
@@ -170,7 +174,8 @@ function glRenderer(canvas) {
 
   function drawItems(view, through) {
     const at = use("solid");
-    let open = true; // no face is left out
+    // No face is left out.
+    let open = true;
     gl.uniformMatrix4fv(at.clip, true, clip);
     gl.uniform3fv(at.eye, camera.eye);
     gl.uniform3fv(at.key, KEY);
@@ -181,7 +186,10 @@ function glRenderer(canvas) {
       gl.uniform4f(at.colour, item.colour[0], item.colour[1], item.colour[2], item.alpha);
       gl.uniform2f(at.kind, item.flat ? 1 : 0, item.checked ? 1 : 0);
       if (Boolean(item.open) !== open) { open = !open; if (open) gl.disable(gl.CULL_FACE); else gl.enable(gl.CULL_FACE); }
+      // The handle of the hand is seen through what is before it.
+      if (item.hand === "move") gl.depthFunc(gl.ALWAYS);
       drawShape(item.shape);
+      if (item.hand === "move") gl.depthFunc(gl.LESS);
     }
     gl.disable(gl.CULL_FACE);
   }
@@ -223,7 +231,8 @@ function glRenderer(canvas) {
       const back = use("back"), paper = rgb(theme.inks.paper), haze = rgb(theme.inks.haze);
       gl.uniform4f(back.low, ...mixed(paper, haze, 0.45), 1);
       gl.uniform4f(back.high, ...mixed(paper, haze, 1), 1);
-      drawShape(square); // behind what is drawn: covered pixels cost nothing
+      // Behind what is drawn: covered pixels cost nothing.
+      drawShape(square);
       gl.enable(gl.BLEND);
       gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
       if (view.ground) drawLines(view, gridOf(view), ratio, camera.eye[2] < view.floor ? 0.3 : 1, 0);

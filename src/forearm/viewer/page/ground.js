@@ -38,6 +38,7 @@ function shadowOf(view) {
     x0 = Math.min(x0, sx - r); x1 = Math.max(x1, sx + r); y0 = Math.min(y0, sy - r); y1 = Math.max(y1, sy + r);
   }
   if (!(x1 > x0)) return null;
-  const half = 0.62 * Math.max(x1 - x0, y1 - y0) + 0.06 * view.size, step = 0.05 * view.size; // in steps: no shimmer
+  // In steps: no shimmer.
+  const half = 0.62 * Math.max(x1 - x0, y1 - y0) + 0.06 * view.size, step = 0.05 * view.size;
   return [Math.round((x0 + x1) / 2 / step) * step, Math.round((y0 + y1) / 2 / step) * step, view.floor, 1 / (Math.ceil(half / step) * step)];
 }

@@ -34,7 +34,8 @@ function jointRow(actor, joint, j) {
   on(number, "change", () => { if (number.value !== "") setJoint(actor, j, Number(number.value) / perUnit(joint)); });
   return { box, slider, number, unit, low, high, meters, joint, shown: NaN, stop: 0 };
 }
-const nearZero = (x, slack) => (Math.abs(x) < slack ? 0 : x); // zero is easy to find with a mouse
+// Zero is easy to find with a mouse.
+const nearZero = (x, slack) => (Math.abs(x) < slack ? 0 : x);
 
 function meter(kind, limit, unit) {
   const value = make("span"), bar = make("span", { class: "bar" }), title = make("span", {}, kind);

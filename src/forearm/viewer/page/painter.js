@@ -1,7 +1,8 @@
 // The renderer without WebGL: the same views on a 2D canvas, far triangles first, one shade for each.
 
 function painter(canvas) {
-  const pen = canvas.getContext("2d", { willReadFrequently: true }); // drawn by the processor: there is no other
+  // Drawn by the processor: there is no other.
+  const pen = canvas.getContext("2d", { willReadFrequently: true });
   let room = 4096, count = 0;
   let corners = new Float32Array(6 * room), depths = new Float32Array(room), shades = new Array(room), order = [];
 
@@ -21,7 +22,8 @@ function painter(canvas) {
 
   let spots = new Float32Array(0), world = new Float32Array(0);
   function addItem(view, item) {
-    const { positions, triangles } = item.shape, T = item.matrix, p = [0, 0, 0], spot = { x: 0, y: 0, depth: 0 }, near = item.kind === "drum" ? 0.02 * view.size : 0; // joints before the ends of links in them
+    // Joints before the ends of links in them.
+    const { positions, triangles } = item.shape, T = item.matrix, p = [0, 0, 0], spot = { x: 0, y: 0, depth: 0 }, near = item.kind === "drum" ? 0.02 * view.size : 0;
     if (spots.length < positions.length) { spots = new Float32Array(positions.length); world = new Float32Array(positions.length); }
     for (let k = 0; k < positions.length; k += 3) {
       const x = positions[k], y = positions[k + 1], z = positions[k + 2];
@@ -33,7 +35,8 @@ function painter(canvas) {
       const a = triangles[t], b = triangles[t + 1], c = triangles[t + 2], A = 3 * a, B = 3 * b, C = 3 * c;
       if (spots[A + 2] < 1e-3 || spots[B + 2] < 1e-3 || spots[C + 2] < 1e-3) continue;
       const turn = (spots[B] - spots[A]) * (spots[C + 1] - spots[A + 1]) - (spots[C] - spots[A]) * (spots[B + 1] - spots[A + 1]);
-      if (turn > 0 && item.alpha >= 1 && !item.flat && !item.open) continue; // the far side of a solid
+      // The far side of a solid.
+      if (turn > 0 && item.alpha >= 1 && !item.flat && !item.open) continue;
       const ux = world[B] - world[A], uy = world[B + 1] - world[A + 1], uz = world[B + 2] - world[A + 2];
       const vx = world[C] - world[A], vy = world[C + 1] - world[A + 1], vz = world[C + 2] - world[A + 2];
       let nx = uy * vz - uz * vy, ny = uz * vx - ux * vz, nz = ux * vy - uy * vx;
@@ -119,7 +122,8 @@ function painter(canvas) {
       pen.closePath();
       pen.fillStyle = shades[k];
       pen.fill();
-      if (shades[k].endsWith(",1)")) { pen.strokeStyle = shades[k]; pen.stroke(); } // no seams
+      // No seams.
+      if (shades[k].endsWith(",1)")) { pen.strokeStyle = shades[k]; pen.stroke(); }
     }
   }
 

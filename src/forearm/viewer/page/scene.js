@@ -25,7 +25,8 @@ function makeScene(actor, sides) {
 
   // ---- the skeleton: drums where axes are, tubes between them ----------------------------------------------------------
 
-  const centreOf = (k) => { // of a joint's drum, in its body's frame
+  // Of a joint's drum, in its body's frame.
+  const centreOf = (k) => {
     const { point, axis, revolute } = axes[k];
     if (revolute && size3(point) === 0) return point;
     const parent = arm.bodies[k].parent, start = placed(inverse(places, placeOf(k)), origin(places, placeOf(parent)));

@@ -10,7 +10,8 @@ function makeStage() {
   view.prepend(stage.canvas);
   stage.renderer = stage.painted ? null : glRenderer(stage.canvas);
   if (!stage.renderer) {
-    stage.canvas.remove(); // a canvas that was asked for WebGL gives no 2D context
+    // A canvas that was asked for WebGL gives no 2D context.
+    stage.canvas.remove();
     stage.canvas = make("canvas", { "aria-hidden": "true" });
     view.prepend(stage.canvas);
     stage.renderer = painter(stage.canvas);
@@ -18,7 +19,8 @@ function makeStage() {
   on(stage.canvas, "webglcontextlost", (event) => {
     event.preventDefault();
     stage.renderer = null;
-    stage.waiting = setTimeout(() => { stage.painted = true; makeStage(); }, 1500); // it does not come back: paint
+    // It does not come back: paint.
+    stage.waiting = setTimeout(() => { stage.painted = true; makeStage(); }, 800);
   });
   on(stage.canvas, "webglcontextrestored", () => { clearTimeout(stage.waiting); makeStage(); });
   element("renderer").textContent = stage.renderer.kind === "webgl" ? "" : "drawn without WebGL";
@@ -41,7 +43,8 @@ function makeScenes() {
 // ---- areas ---------------------------------------------------------------------------------------------------------
 
 function layOut() {
-  if (view.clientWidth && view.clientHeight) { stage.width = view.clientWidth; stage.height = view.clientHeight; } // not where it is hidden, as on paper
+  // Not where it is hidden, as on paper.
+  if (view.clientWidth && view.clientHeight) { stage.width = view.clientWidth; stage.height = view.clientHeight; }
   const { width, height } = stage, many = scenes.length;
   const beside = many > 1 && width >= height;
   while (stage.areas.length < many) stage.areas.push({ x: 0, y: 0, width: 1, height: 1, clip: new Float64Array(16) });
@@ -128,7 +131,8 @@ function drawNames() {
       project(stage.areas[k], p, spot);
       if (spot.depth < 1e-3) continue;
       let { y } = spot;
-      for (let tries = 0; tries < 12 && taken.some((t) => Math.abs(t.y - y) < 13 && Math.abs(t.x - spot.x) < 90); tries++) y += 13; // no name on another
+      // No name on another.
+      for (let tries = 0; tries < 12 && taken.some((t) => Math.abs(t.y - y) < 13 && Math.abs(t.x - spot.x) < 90); tries++) y += 13;
       taken.push({ x: spot.x, y });
       pen.strokeText(text, spot.x + 8, y - 5);
       pen.fillText(text, spot.x + 8, y - 5);
@@ -195,7 +199,8 @@ function frame(now) {
   for (const listener of stage.listeners) listener(now, going);
   stage.going = going;
   stage.last = more || gesture.active ? now : 0;
-  if (going) changed(); // after the last one once more, at full quality
+  // After the last one once more, at full quality.
+  if (going) changed();
 }
 stage.listeners = [];
 
@@ -217,7 +222,8 @@ function framesPerSecond() {
 
 // Joints that glide to a pose where motion is welcome.
 const glide = { list: null, start: 0 };
-function glideTo(targets) { // [[actor, q], ...]
+// [[actor, q], ...].
+function glideTo(targets) {
   if (calm.matches) { for (const [actor, q] of targets) setPose(actor, q); return; }
   glide.list = targets.map(([actor, q]) => ({ actor, from: Float64Array.from(actor.q), to: Float64Array.from(q) }));
   glide.start = performance.now();

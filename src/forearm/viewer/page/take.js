@@ -22,7 +22,8 @@ function textBlock(title, text, saved) {
   const copy = make("button", { type: "button" }, "Copy"), pre = make("pre", { tabindex: 0, "aria-label": title }, text);
   on(copy, "click", async () => {
     try { await navigator.clipboard.writeText(text); } catch {
-      const range = document.createRange(); // where the clipboard is closed: selected, and copied the old way
+      // Where the clipboard is closed: selected, and copied the old way.
+      const range = document.createRange();
       range.selectNodeContents(pre);
       getSelection().removeAllRanges();
       getSelection().addRange(range);

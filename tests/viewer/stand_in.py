@@ -47,7 +47,6 @@ def box() -> dict[str, Any]:
     triangles = np.array([[4 * f, 4 * f + a, 4 * f + a + 1] for f in range(6) for a in (1, 2)], "<u2")
     return {
         "positions": base64.b64encode(positions.tobytes()).decode(),
-        "normals": None,
         "triangles": base64.b64encode(triangles.tobytes()).decode(),
         "wide": False,
     }
@@ -103,6 +102,7 @@ def _arm(
                 "before": before.ravel().tolist(),
                 "ellipsoid": {"radii": [0.05, 0.06, 0.5 * length + 0.03], "rotation": np.eye(3).ravel().tolist()},
                 "shapes": [{"mesh": 0, "pose": scale, "colour": None}] if shapes else [],
+                "bones": [{"mesh": 0, "pose": scale, "colour": "drum", "joint": k}],
                 "frames": [{"name": f"link {k + 1}", "pose": EYE.ravel().tolist()}],
             }
         )  # fmt: skip
@@ -117,7 +117,7 @@ def _arm(
     end[:3, 3] = hand
     return {
         "name": name, "title": name, "python": f'fa.load("{name}")', "command": name, "n": len(rows),
-        "joints": joints, "bodies": bodies, "base": {"pose": EYE.ravel().tolist(), "shapes": [], "frames": []},
+        "joints": joints, "bodies": bodies, "base": {"pose": EYE.ravel().tolist(), "shapes": [], "bones": [], "frames": []},
         "hand": {"body": len(rows) - 1, "pose": end.ravel().tolist(), "link": "hand"}, "gravity": [0.0, 0.0, -9.81],
         "home": home, "missing": [], "reach": sum(math.hypot(*row[3]) for row in rows) + math.hypot(*hand),
         "laws": [

@@ -100,13 +100,9 @@ def studio_page(
 def _shown(
     arm: Arm, origin: tuple[str, str], seen: VisualSet | None, meshes: list[Any], triangles: int
 ) -> dict[str, Any]:
-    """Data and shapes of an arm; its meshes go behind those that are there."""
-    shapes = scene(arm, seen, triangles=triangles)
-    first = len(meshes)
-    meshes += shapes["meshes"]
-    for place in (*shapes["bodies"], shapes["base"]):
-        for shape in place["shapes"]:
-            shape["mesh"] += first
+    """Data of an arm, its skeleton, and shapes where there are some; meshes go behind those that are there."""
+    bare = _drawn(scene(arm), meshes)
+    shapes = _drawn(scene(arm, seen, triangles=triangles), meshes) if seen and seen.visuals else None
     data = arm_data(arm, *origin)
     bodies = [
         shape
@@ -117,23 +113,33 @@ def _shown(
             "revolute": body.kind == "revolute",
             "axis": (body.after[:3, :3].T @ body.axis).tolist(),
         }
-        for shape, body in zip(shapes["bodies"], arm.moving.bodies, strict=True)
+        for shape, body in zip(bare["bodies"], arm.moving.bodies, strict=True)
     ]
+    base = bare["base"] | data["base"]
+    for place, shown in zip((*bodies, base), _places(shapes or bare), strict=True):
+        place["bones"], place["shapes"] = place["shapes"], shown["shapes"] if shapes else []
+    missing = [] if seen is None else [str(entry) for entry in seen.missing]
     return data | {
         "bodies": bodies,
-        "base": shapes["base"] | data["base"],
-        "missing": shapes["missing"],
+        "base": base,
+        "missing": missing,
         "file": arm_text(arm),
-        "reach": _reach(arm),
+        "reach": bare["reach"],
     }
 
 
-def _reach(arm: Arm) -> float:
-    """A length of the arm's size: from joint to joint to the hand, all stretched."""
-    total = 0.0
-    for body in arm.moving.bodies:
-        total += float((body.before[:3, 3] ** 2).sum() ** 0.5 + (body.after[:3, 3] ** 2).sum() ** 0.5)
-    return max(total + float((arm.hand.pose[:3, 3] ** 2).sum() ** 0.5), 0.1)
+def _places(drawn: dict[str, Any]) -> list[dict[str, Any]]:
+    return [*drawn["bodies"], drawn["base"]]
+
+
+def _drawn(drawn: dict[str, Any], meshes: list[Any]) -> dict[str, Any]:
+    """A scene whose meshes went behind these; the page makes their normals itself."""
+    first = len(meshes)
+    meshes += [{key: value for key, value in mesh.items() if key != "normals"} for mesh in drawn["meshes"]]
+    for place in _places(drawn):
+        for shape in place["shapes"]:
+            shape["mesh"] += first
+    return drawn
 
 
 @cache

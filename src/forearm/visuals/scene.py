@@ -33,7 +33,7 @@ def scene(arm: Arm, visuals: VisualSet | None = None, triangles: int = TRIANGLES
     A mesh has "positions" and "normals" (float32, three per vertex) and "triangles" (uint16, or uint32 where
     "wide"), all little-endian in base64. A shape has the index of its "mesh", a "pose" of 16 numbers, row by
     row, to the frame of its body, and a "colour": "#rrggbb", null, or the role of a piece of the skeleton:
-    "drum", "tube", "hand" or "base". A pose may scale differently along its axes, so normals are turned by
+    "drum" (of a "joint", by its body), "tube", "hand" or "base". A pose may scale differently along its axes, so normals are turned by
     the inverse transpose. Bodies have "frames" of their links, "mass", "com" and the "ellipsoid" of their
     inertia about it ("radii", and "rotation" row by row, or null); "reach" is the length of the arm, m.
     Bodies without shapes of their own are drawn as a skeleton where nothing of the arm has any, or where
@@ -121,7 +121,8 @@ def _add_skeleton(
     wanted = set(range(-1, len(arm.moving.bodies))) if not drawn else (lost | {-1}) - drawn
     for piece in skeleton_shapes(arm) if wanted else ():
         if piece.body in wanted and (not drawn or piece.role != "tube" or piece.body in lost):
-            shapes[piece.body].append(_shape(table.index(piece.mesh), piece.pose, piece.role))
+            shape = _shape(table.index(piece.mesh), piece.pose, piece.role)
+            shapes[piece.body].append(shape if piece.joint is None else shape | {"joint": piece.joint})
     for body in range(-1, len(arm.moving.bodies)):
         shapes.setdefault(body, [])
 

@@ -23,12 +23,15 @@ ROLES = ("drum", "tube", "hand", "base")
 
 @dataclass(frozen=True, eq=False)
 class SkeletonShape:
-    """A shape on a moving body (-1: the base): an affine (4, 4) of a shared mesh, and its role."""
+    """A shape on a moving body (-1: the base): an affine (4, 4) of a shared mesh, its role, and the body whose
+    joint it is, if any.
+    """
 
     body: int
     pose: Floats
     mesh: TriangleMesh
     role: str
+    joint: int | None = None
 
 
 def skeleton_shapes(arm: Arm) -> list[SkeletonShape]:
@@ -107,9 +110,8 @@ def _drum(made: SkeletonLayout, j: int, hand: Floats) -> list[SkeletonShape]:
     """The drum of a joint that turns, and tubes along its axis to whatever is farther away."""
     axis = made.axes[j]
     r, half = axis.radius, 0.5 * axis.drum_length
-    drawn = [
-        SkeletonShape(j, _along(axis.at(axis.drum_at), axis.along, (r, r, 2.0 * half)), drum_mesh(), "drum")
-    ]
+    place = _along(axis.at(axis.drum_at), axis.along, (r, r, 2.0 * half))
+    drawn = [SkeletonShape(j, place, drum_mesh(), "drum", j)]
     on_axis = norm(made.hand[:3, 3] - made.segments[-1].start) <= SMALL * made.size
     for end, side in ((axis.low, -1.0), (axis.high, 1.0)):
         is_hand = j == made.hand_body and on_axis and end == axis.left_at[-1]
@@ -128,7 +130,10 @@ def _slider(arm: Arm, made: SkeletonLayout, j: int) -> list[SkeletonShape]:
     low, high = min(-upper, 0.0) - 0.6 * r, max(-lower, 0.0) + 0.6 * r
     sleeve = _along(axis.point_in_parent, axis.along_in_parent, (2.4 * r, 2.4 * r, 2.6 * r))
     bar = _along(axis.at(0.5 * (low + high)), axis.along, (1.3 * r, 1.3 * r, high - low))
-    return [SkeletonShape(body.parent, sleeve, box_mesh(), "drum"), SkeletonShape(j, bar, box_mesh(), "tube")]
+    return [
+        SkeletonShape(body.parent, sleeve, box_mesh(), "drum", j),
+        SkeletonShape(j, bar, box_mesh(), "tube"),
+    ]
 
 
 def _base(arm: Arm, made: SkeletonLayout) -> list[SkeletonShape]:

@@ -32,7 +32,7 @@ function smoothNormals(positions, triangles) {
 function decodedMesh(mesh) {
   const positions = decoded(mesh.positions, Float32Array);
   const triangles = Uint32Array.from(decoded(mesh.triangles, mesh.wide ? Uint32Array : Uint16Array));
-  return geometry(positions, mesh.normals ? decoded(mesh.normals, Float32Array) : smoothNormals(positions, triangles), triangles);
+  return geometry(positions, smoothNormals(positions, triangles), triangles);
 }
 
 // A profile of stretches [r0, z0, r1, z1] or smooth points [r, z, nr, nz, r, z, nr, nz], turned about z.
@@ -64,12 +64,6 @@ function tube(sides) {
   return revolved(parts, sides);
 }
 
-// From z = -1 to 1 with radius 1, its edges broken.
-function drum(sides, bevel = 0.12) {
-  const b = 1 - bevel;
-  return revolved([[0, -1, b, -1], [b, -1, 1, -b], [1, -b, 1, b], [1, b, b, 1], [b, 1, 0, 1]], sides);
-}
-
 function ball(sides) {
   const rows = Math.max(sides >> 1, 6), parts = [];
   const at = (k) => [Math.sin((Math.PI * k) / rows), -Math.cos((Math.PI * k) / rows)].map((x) => (Math.abs(x) < 1e-12 ? 0 : x));
@@ -99,7 +93,7 @@ function sector(a, b, r) {
 const solids = new Map();
 function solid(kind, sides) {
   const key = `${kind} ${sides}`, kinds = {
-    tube: () => tube(sides), drum: () => drum(sides), block: () => drum(4, 0.06), ball: () => ball(sides),
+    tube: () => tube(sides), ball: () => ball(sides),
     ring: () => ring(0.035, Math.max(2 * sides, 24), 5),
   };
   if (!solids.has(key)) solids.set(key, kinds[kind]());

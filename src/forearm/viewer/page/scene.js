@@ -1,7 +1,7 @@
 // What is drawn of an actor: solids that go with its bodies, lines, and names.
 
 const show = {
-  shapes: true, skeleton: true, ellipsoids: false, centres: false, frames: false, limits: false,
+  shapes: true, ellipsoids: false, centres: false, frames: false, limits: false,
   ground: true, payload: true, trace: true, handle: true, wanted: true,
 };
 
@@ -21,9 +21,6 @@ function makeScene(actor, sides) {
   }
   const scaled = (T, x, y, z) => { for (let i = 0; i < 3; i++) { T[4 * i] *= x; T[4 * i + 1] *= y; T[4 * i + 2] *= z; } return T; };
   const solidAt = (p, r) => scaled(framed([1, 0, 0], [0, 1, 0], [0, 0, 1], p), r, r, r);
-  const childrenOf = (k) => arm.bodies.map((b, i) => (b.parent === k ? i : -1)).filter((i) => i >= 0);
-
-  // ---- the skeleton: drums where axes are, tubes between them ----------------------------------------------------------
 
   // Of a joint's drum, in its body's frame.
   const centreOf = (k) => {
@@ -33,43 +30,22 @@ function makeScene(actor, sides) {
     return add3(point, axis, dot3(add3(start, point, -1), axis));
   };
   const drums = arm.bodies.map((_, k) => centreOf(k));
-  function between(a, pa, b, pb, radius, owner) {
-    const item = fixed("bone", solid("tube", sides), owner, null, "bone", { casts: true, pick: owner, from: [a, pa], to: [b, pb], radius });
-    item.ends = true;
-  }
-  arm.bodies.forEach((body, k) => {
-    if (body.freedom < 0) return;
-    const { axis, revolute } = axes[k], r = widths[k];
-    const inParent = placed(inverse(places, placeOf(body.parent)), placed(places, drums[k], placeOf(k)));
-    const T = along(axis, revolute ? drums[k] : inParent), half = revolute ? 1.45 * r : 2 * r, radius = revolute ? 1.3 * r : 1.35 * r;
-    if (!revolute) along(turned(inverseTurn(places, placeOf(body.parent)), turned(places, axis, placeOf(k))), inParent, T);
-    fixed("drum", solid(revolute ? "drum" : "block", revolute ? sides : 4), revolute ? k : body.parent, scaled(T, radius, radius, half), body.freedom, { casts: true, pick: k });
-    if (!revolute) between(body.parent, inParent, k, [0, 0, 0], 0.8 * r, k);
-    if (body.parent < 0) between(-1, [0, 0, 0], -1, inParent, 1.05 * r, -1);
-  });
-  arm.bodies.forEach((body, k) => {
-    const start = axes[k].revolute ? drums[k] : [0, 0, 0];
-    for (const child of childrenOf(k)) {
-      const end = placed(inverse(places, placeOf(k)), placed(places, drums[child], placeOf(child)));
-      between(k, start, k, end, 0.86 * widths[k], k);
-    }
-    if (k === arm.hand.body) between(k, start, k, origin(arm.hand.pose), 0.62 * widths[k], k);
-  });
-  const foot = fixed("drum", solid("drum", sides), -1, scaled(framed([1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, -0.18 * thick]), 2.6 * thick, 2.6 * thick, 0.4 * thick), "bone", { casts: true });
-  foot.kind = "bone";
+
+  // ---- bones and shapes ----------------------------------------------------------------------------------------------
+
   const hand = arm.bodies.length;
-  fixed("bone", solid("drum", sides), hand, scaled(framed([1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]), 0.85 * thick, 0.85 * thick, 0.16 * thick), "hand", { casts: true, pick: arm.hand.body });
-
-  // ---- shapes of the links ------------------------------------------------------------------------------------------
-
+  const addBones = (bones, body) => {
+    for (const { mesh, pose, colour: role, joint } of bones)
+      fixed(role === "drum" ? "drum" : "bone", meshes[mesh], body, Float64Array.from(pose), joint === undefined ? (role === "hand" ? role : "bone") : arm.bodies[joint].freedom, { casts: true, pick: joint === undefined ? body : joint });
+  };
+  addBones(arm.base.bones, -1);
+  arm.bodies.forEach((body, k) => addBones(body.bones, k));
   const addShapes = (shapes, body) => {
     for (const { mesh, pose, colour: ink } of shapes)
       if (meshes[mesh]) fixed("shape", meshes[mesh], body, Float64Array.from(pose), ink || "bone", { casts: true, pick: body, open: true });
   };
   addShapes(arm.base.shapes, -1);
   arm.bodies.forEach((body, k) => addShapes(body.shapes, k));
-  scene.withShape = new Set(arm.bodies.map((b, k) => (b.shapes.length ? k : -2)).concat(arm.base.shapes.length ? [-1] : []));
-  scene.withShape.add(hand);
   const copies = scene.items.map((item) => ({ ...item, kind: `ghost ${item.kind}`, matrix: new Float64Array(16), casts: false, pick: undefined, ghost: true, alpha: 0.3 }));
 
   // ---- inertia, limits, payload, handle ------------------------------------------------------------------------------
@@ -94,8 +70,6 @@ function makeScene(actor, sides) {
   scene.size = size;
   return scene;
 }
-
-const inverseTurn = (T, o) => { const R = inverse(T, o); R[3] = R[7] = R[11] = 0; return R; };
 
 // An arc from stop to stop about a joint's axis, and a needle where the joint is; a bar where it slides.
 function addLimits(scene, fixed, k, centre, radius, sides) {

@@ -1,7 +1,7 @@
 // A scene brought up to date before it is drawn: what is visible, where, in which colours; its lines and names.
 
 const SHOWN = {
-  bone: (scene, item) => !scene.useShapes || !scene.withShape.has(item.body),
+  bone: (scene) => !scene.useShapes,
   shape: (scene) => scene.useShapes,
   ellipsoid: () => show.ellipsoids, centre: () => show.centres, limit: (scene, item) => show.limits || nearStop(scene.actor, item.limit.joint),
   payload: () => show.payload && world.payload > 0,
@@ -46,8 +46,7 @@ function updateScene(scene, hovered) {
     item.visible = SHOWN[kind](scene, item) && (!item.ghost || (show.wanted && actor.wanted !== null));
     if (!item.visible) continue;
     const places = item.ghost ? actor.ghosts : actor.places;
-    if (item.ends) placeTube(item, places);
-    else if (item.limit) {
+    if (item.limit) {
       placeLimit(item, places, actor.q, item.matrix);
       const stop = actor.stops[item.limit.joint];
       item.colour = stop ? RED() : tintOf(item.tint);
@@ -64,26 +63,6 @@ function updateScene(scene, hovered) {
     }
   }
   updateLines(scene);
-}
-
-// A tube from one point to another, in places of bodies.
-const tubeEnds = [new Float64Array(3), new Float64Array(3)];
-function placeTube(item, places) {
-  const T = item.matrix;
-  for (let e = 0; e < 2; e++) {
-    const [body, p] = e ? item.to : item.from, o = placeOf(body);
-    for (let i = 0; i < 3; i++) tubeEnds[e][i] = places[o + 4 * i] * p[0] + places[o + 4 * i + 1] * p[1] + places[o + 4 * i + 2] * p[2] + places[o + 4 * i + 3];
-  }
-  const [a, b] = tubeEnds, dx = b[0] - a[0], dy = b[1] - a[1], dz = b[2] - a[2], long = Math.hypot(dx, dy, dz), r = item.radius;
-  if (long < 1e-6) { item.visible = false; return; }
-  const zx = dx / long, zy = dy / long, zz = dz / long, flat = Math.hypot(zx, zy);
-  // X = z cross vertical, level.
-  const xx = flat > 1e-6 ? zy / flat : 1, xy = flat > 1e-6 ? -zx / flat : 0;
-  T[0] = xx * r; T[4] = xy * r; T[8] = 0;
-  T[1] = -zz * xy * r; T[5] = zz * xx * r; T[9] = (zx * xy - zy * xx) * r;
-  T[2] = dx; T[6] = dy; T[10] = dz;
-  T[3] = a[0]; T[7] = a[1]; T[11] = a[2];
-  T[15] = 1;
 }
 
 // ---- lines and names -------------------------------------------------------------------------------------------------

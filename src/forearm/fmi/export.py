@@ -191,12 +191,12 @@ def _starts(arm: Arm, q0: ArrayLike | None, qd0: ArrayLike | None, step: float) 
 
 
 def _packed(files: dict[str, bytes]) -> bytes:
-    """The archive, the same bytes whenever it is made."""
+    """The archive, the same bytes wherever it is made: stored, as libraries that compress differ."""
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
         for name, content in files.items():
             about = zipfile.ZipInfo(name, TIME)
-            about.compress_type, about.create_system = zipfile.ZIP_DEFLATED, 3
+            about.create_system = 3
             about.external_attr = (0o755 if name.startswith("binaries/") else 0o644) << 16
             archive.writestr(about, content)
     return stream.getvalue()

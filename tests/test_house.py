@@ -20,7 +20,7 @@ ROOMS = (
     "errors", "portable", "spatial", "values", "tables", "palette", "pages", "svg", "progress", "symbols",
     "reading", "logs", "arm", "model", "drives", "kinematics", "dynamics", "reduction", "checking",
     "parts", "files", "counting", "codegen", "kernels", "frameworks", "trajectories", "simulation",
-    "interpreter", "schedules", "identification", "control", "reproduce", "plots", "benchmarks", "cli",
+    "fmi", "interpreter", "schedules", "identification", "control", "reproduce", "plots", "benchmarks", "cli",
 )  # fmt: skip
 # Reached when called, not when imported: the methods of Arm and of Simulation that users expect on them.
 DEFERRED_EXCEPTIONS = {

@@ -50,10 +50,10 @@ def c_source(text: str, exported: Sequence[str], version: int) -> str:
             functions.append(made.text())
             lines = None
         elif lines is not None:
-            lines += [] if line.startswith(";") else [line]
+            lines.append(line)
         elif line.startswith("@"):
             constants.append(_global(line))
-        elif line and not line.startswith(("declare ", ";")):
+        elif line and not line.startswith("declare "):
             raise UnknownInstruction(line)
     prefix = f"FMI{version}_FUNCTION_PREFIX"
     renamed = [f"#define {name} JOINED({prefix}, {name})" for name in exported]

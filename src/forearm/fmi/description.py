@@ -57,7 +57,10 @@ def description_2(d: Described) -> str:
     """FMI 2.0: variables are referred to by their number in the list, from 1 on."""
     number = {v.place: str(k) for k, v in enumerate(d.variables, start=1)}
     capabilities = attributes(
-        modelIdentifier=d.identifier, canGetAndSetFMUstate="true", canSerializeFMUstate="true"
+        modelIdentifier=d.identifier,
+        canNotUseMemoryManagementFunctions="true",
+        canGetAndSetFMUstate="true",
+        canSerializeFMUstate="true",
     )
     both = []
     for tag, more in (

@@ -17,7 +17,7 @@ from forearm.arm.arm import Arm, check_arm
 from forearm.arm.joint import Frame, Joint
 from forearm.arm.link import Link
 from forearm.drives.motor import constants_of
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError, ModelError, shorten
 from forearm.fmi.binaries import PLATFORMS, library, possible
 from forearm.fmi.c_source import c_source
 from forearm.fmi.description import Described, build_description, description_2, description_3
@@ -94,6 +94,8 @@ def fmu(
             all that FMI's version names and LLVM can write for. Every FMU has its source in C.
     """
     check_arm(arm, "fmu, arm")
+    if not arm.n:
+        raise InputError(f"fmu, arm: {arm.name!r} has no joint that moves.")
     if isinstance(version, bool) or version not in VERSIONS:
         raise InputError(f"fmu, version: expected 2 or 3, got {shorten(version)}.")
     check_choice(drive, DRIVES, "fmu, drive")
@@ -183,11 +185,20 @@ def _with_open_payload(arm: Arm) -> tuple[Arm, str]:
 
 def _starts(arm: Arm, q0: ArrayLike | None, qd0: ArrayLike | None, step: float) -> Starts:
     rest = np.zeros(arm.n)
-    usual = np.clip(rest, *limits_of(arm))
+    try:
+        lower, upper = limits_of(arm)
+    except ModelError:  # those of what follows a freedom leave nothing
+        lower, upper = rest - np.inf, rest + np.inf
+    usual = np.clip(rest, lower, upper)
     q, qd = states_of(arm, q0=usual if q0 is None else q0, qd0=rest if qd0 is None else qd0)
     if q.ndim != 1 or not (np.isfinite(q).all() and np.isfinite(qd).all()):
         raise InputError(f"fmu, q0 and qd0: expected finite numbers ({arm.n},).")
-    return Starts(q.tolist(), qd.tolist(), step)
+    for joint, x, low, high in zip(arm.joints, q, lower, upper, strict=True):
+        if not low <= x <= high:
+            raise InputError(
+                f"fmu, q0: {x:g} is outside the limits of joint {shorten(joint.name)}, {low:g} to {high:g}."
+            )
+    return Starts(q.tolist(), qd.tolist(), step, lower.tolist(), upper.tolist())
 
 
 def _packed(files: dict[str, bytes]) -> bytes:

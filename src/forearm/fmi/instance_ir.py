@@ -18,6 +18,7 @@ OK, DISCARD, ERROR = (Value(str(k), "i32") for k in (0, 2, 3))  # FMI's status, 
 INSTANTIATED, INITIALIZATION, EVENT, CONTINUOUS, STEPPING, TERMINATED = (1, 2, 4, 8, 16, 32)  # modes
 ALIVE = INSTANTIATED | INITIALIZATION | EVENT | CONTINUOUS | STEPPING
 ANY = ALIVE | TERMINATED
+READABLE = 128  # beside the modes in which a number can be set: it is a variable
 MODEL_EXCHANGE, CO_SIMULATION, SAVED = 1, 2, 3  # what a slot holds
 USED, KIND, LOGGER, ENVIRONMENT, NAME, MODE, IS_OLD, CELLS = 0, 8, 16, 24, 32, 160, 168, 176  # bytes
 NAME_BYTES = MODE - NAME
@@ -66,16 +67,16 @@ def pool_text(memory: Memory) -> str:
 
 
 def instance_parts(
-    layout: Layout, starts: Sequence[float], settable: Sequence[int], token: str, tag: int, has_events: bool
+    layout: Layout, starts: Sequence[float], access: Sequence[int], token: str, tag: int, has_events: bool
 ) -> list[str]:
-    """All parts; `starts` are the numbers that an instance begins with, `settable` for each the modes in
-    which it can be set, `tag` what saved states begin with.
+    """All parts; `starts` are the numbers that an instance begins with, `access` for each the modes in
+    which it can be set, and READABLE, `tag` what saved states begin with.
     """
     memory = Memory(layout)
     made = [
         pool_text(memory),
         constants("starts", "double", starts),
-        constants("settable", "i8", settable),
+        constants("access", "i8", access),
         text_constant("token", token),
         text_constant("category", CATEGORY),
         *(text_constant(f"message{k}", text) for k, text in enumerate(MESSAGES)),
@@ -247,8 +248,7 @@ def _get(layout: Layout) -> str:
     f = IRFunction("fmu.get", kinds, "i32", internal=True)
     instance, references, count, values = f.arguments
     with f.loop(0, count) as k:
-        with f.unless(f.compared("ult", _reference(f, references, k), layout.size)):
-            failed(f, instance, ERROR, WRONG_REFERENCE)
+        _checked(f, instance, layout, _reference(f, references, k), Value(str(READABLE), "i64"))
     f.call("fmu.fresh", instance)
     bad = f.space("i64", 1)
     f.store(0, bad)
@@ -270,12 +270,7 @@ def _set(layout: Layout) -> str:
     instance, references, count, values = f.arguments
     mode = f.load("i64", f.at(instance, MODE, "i8"))
     with f.loop(0, count) as k:
-        place = _reference(f, references, k)
-        with f.unless(f.compared("ult", place, layout.size)):
-            failed(f, instance, ERROR, WRONG_REFERENCE)
-        modes = f.cast("zext", f.load("i8", f.at("@settable", place, "i8")), "i64")
-        with f.when(f.compared("eq", f.op("and", modes, mode), 0)):
-            failed(f, instance, ERROR, WRONG_REFERENCE)
+        _checked(f, instance, layout, _reference(f, references, k), mode)
         with f.unless(is_finite(f, f.load("double", f.at(values, k, "double"), align=1))):
             failed(f, instance, DISCARD, NOT_FINITE)
     with f.loop(0, count) as k:
@@ -284,6 +279,15 @@ def _set(layout: Layout) -> str:
         f.store(1, f.at(instance, IS_OLD, "i8"))
     f.ret(OK)
     return f.text()
+
+
+def _checked(f: IRFunction, instance: Value, layout: Layout, place: Value, wanted: Value) -> None:
+    """Only variables go on that have one of these flags."""
+    with f.unless(f.compared("ult", place, layout.size)):
+        failed(f, instance, ERROR, WRONG_REFERENCE)
+    flags = f.cast("zext", f.load("i8", f.at("@access", place, "i8")), "i64")
+    with f.when(f.compared("eq", f.op("and", flags, wanted), 0)):
+        failed(f, instance, ERROR, WRONG_REFERENCE)
 
 
 def _reference(f: IRFunction, references: Value, k: Value) -> Value:

@@ -52,7 +52,14 @@ class FmuModel:
         """Its numbers."""
         return layout_of(self.arm.n, self.plant.loads, self.dry, len(self.parameters))
 
-    def beginning(self) -> Traced:
+    @cached_property
+    def functions(self) -> dict[str, Traced]:
+        """All of them by name; there are no events where no friction can hold a joint."""
+        made = {"beginning": self._beginning, "step": self._step, "outputs": self._outputs}
+        made |= {"event": self._event} if self.dry else {}
+        return {name: trace() for name, trace in made.items()}
+
+    def _beginning(self) -> Traced:
         """The state at the start, as `kernels.rollout.Simulator.at_rest_or_moving` has it: joints with dry
         friction and no velocity stand.
         """
@@ -73,7 +80,7 @@ class FmuModel:
 
         return self._traced(made, "q0", "qd0")
 
-    def step(self) -> Traced:
+    def _step(self) -> Traced:
         """The state a step of h seconds on, inputs held."""
 
         def made(*given: Values) -> dict[str, Values]:
@@ -83,7 +90,7 @@ class FmuModel:
 
         return self._traced(made, *STATES, "u", "h")
 
-    def outputs(self) -> Traced:
+    def _outputs(self) -> Traced:
         """Derivatives, torques, the hand's pose, energies and event indicators of a state."""
 
         def made(q: Values, qd: Values, signs: Values, free: Values, u: Values) -> dict[str, Values]:
@@ -101,7 +108,7 @@ class FmuModel:
 
         return self._traced(made, "q", "qd", *HELD, "u")
 
-    def event(self) -> Traced:
+    def _event(self) -> Traced:
         """The state after an event: joints whose velocity has turned against their direction stand, and
         joints that stand and are driven hard enough begin to move; and whether any of them did.
         """

@@ -9,7 +9,7 @@ from forearm.fmi import fmi2_ir, fmi3_ir
 from forearm.fmi.cell_functions import cell_function
 from forearm.fmi.instance_ir import instance_parts
 from forearm.fmi.model_functions import FmuModel
-from forearm.fmi.variables import FmuVariable, settable, start_values
+from forearm.fmi.variables import FmuVariable, access_of, start_values
 from forearm.kernels.ir import intrinsics
 from forearm.kernels.llvm import joined
 from forearm.kernels.vectors import Target
@@ -19,11 +19,9 @@ ENTRY_POINTS = {2: fmi2_ir.entry_points, 3: fmi3_ir.entry_points}
 
 def model_parts(model: FmuModel, target: Target) -> list[str]:
     """The functions of the arm."""
-    traced = {"beginning": model.beginning, "step": model.step, "outputs": model.outputs}
-    traced |= {"event": model.event} if model.dry else {}
     return [
-        cell_function(f"model.{name}", trace(), model.layout, list(model.parameters), target)
-        for name, trace in traced.items()
+        cell_function(f"model.{name}", traced, model.layout, list(model.parameters), target)
+        for name, traced in model.functions.items()
     ]
 
 
@@ -37,8 +35,9 @@ def module_text(
 ) -> tuple[str, list[str]]:
     """The module, and the names that others see; `parts` are those of the arm."""
     layout = model.layout
-    modes, starts = settable(variables, layout.size), start_values(variables, layout.size)
+    access, starts = access_of(variables, layout.size), start_values(variables, layout.size)
     tag = int.from_bytes(hashlib.sha256(token.encode("ascii")).digest()[:7], "little")
-    instance = instance_parts(layout, starts, modes, token, tag, bool(model.dry))
+    instance = instance_parts(layout, starts, access, token, tag, bool(model.dry))
     functions, names = ENTRY_POINTS[version](layout)
-    return joined([*intrinsics(target), *parts, *instance, *functions]), names
+    text = joined([*intrinsics(target), *parts, *instance, *functions])
+    return "\n".join(line for line in text.splitlines() if not line.startswith(";")), names

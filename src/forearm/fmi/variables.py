@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from forearm.arm.joint import Joint
-from forearm.fmi.instance_ir import ALIVE, EVENT, INITIALIZATION, INSTANTIATED, STEPPING
+from forearm.fmi.instance_ir import ALIVE, EVENT, INITIALIZATION, INSTANTIATED, READABLE, STEPPING
 from forearm.fmi.model_functions import FmuModel
 from forearm.fmi.naming import identifiers, unique
 
@@ -63,11 +63,13 @@ class FmuVariable:
 
 @dataclass(frozen=True)
 class Starts:
-    """Numbers that an FMU begins with unless it is told others."""
+    """Numbers that an FMU begins with unless it is told others, and the limits of the coordinates."""
 
     q0: Sequence[float]
     qd0: Sequence[float]
     step: float
+    lower: Sequence[float]
+    upper: Sequence[float]
 
 
 def variables_of(model: FmuModel, starts: Starts) -> list[FmuVariable]:
@@ -105,7 +107,7 @@ def _of_joints(model: FmuModel, starts: Starts) -> Iterator[FmuVariable]:
     for j, joint in enumerate(arm.joints):
         name, unit = names[joint.name], TURNING if joint.kind == "revolute" else SLIDING
         q0, qd0, u, q, qd = (at[key] + j for key in ("q0", "qd0", "u", "q", "qd"))
-        low, high = joint.limits
+        low, high = starts.lower[j], starts.upper[j]
         fast = math.inf if joint.max_speed is None else joint.max_speed
         said = f"of joint {joint.name}"
         yield _input(model, joint, f"{name}.", u, unit)
@@ -234,12 +236,12 @@ def _of_hand(model: FmuModel) -> Iterator[FmuVariable]:
         )  # fmt: skip
 
 
-def settable(variables: Iterable[FmuVariable], size: int) -> list[int]:
-    """For each number the modes in which it can be set."""
-    modes = [0] * size
+def access_of(variables: Iterable[FmuVariable], size: int) -> list[int]:
+    """For each number the modes in which it can be set, and whether it can be read."""
+    flags = [0] * size
     for v in variables:
-        modes[v.place] = v.modes
-    return modes
+        flags[v.place] = v.modes | READABLE
+    return flags
 
 
 def start_values(variables: Iterable[FmuVariable], size: int) -> list[float]:

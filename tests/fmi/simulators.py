@@ -59,7 +59,7 @@ def _made(arm: fa.Arm, options: tuple[tuple[str, Any], ...]) -> tuple[Fmu, Path,
     place = Path(_folder.name) / str(number)
     place.mkdir()
     q0, qd0 = start_of(arm)
-    given = {"q0": q0, "qd0": qd0, "platforms": (HERE,)} | dict(options)
+    given: dict[str, Any] = {"q0": q0, "qd0": qd0, "platforms": (HERE,)} | dict(options)
     made = fa.fmu(arm, place / "arm.fmu", **given)
     fmpy.extract(str(made.path), str(place / "content"))
     return made, place / "content", fmpy.read_model_description(str(made.path))

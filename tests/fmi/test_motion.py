@@ -47,6 +47,11 @@ def torques_of(name: str) -> tuple[fa.Arm, Floats]:
     return arm, np.array([[10.0, 60.0, -20.0, 1.0, -1.0, 0.5], [25.0, 20.0, 5.0, -4.0, 3.0, -2.0]])
 
 
+def schedule_of(u: Floats, part: float) -> fa.Schedule:
+    """Held for so long each."""
+    return fa.Schedule(part * np.arange(len(u), dtype=np.float64), u)
+
+
 def stepped(arm: fa.Arm, u: Floats, part: float, drive: str = "torque") -> tuple[Floats, Floats]:
     """The same by fa.simulate, run after run."""
     q0, qd0 = start_of(arm)
@@ -75,7 +80,7 @@ def test_co_simulation_is_simulate(version: int, name: str) -> None:
 def test_model_exchange_goes_where_an_adaptive_run_goes(version: int, name: str) -> None:
     arm, u = torques_of(name)
     q0, qd0 = start_of(arm)
-    schedule = fa.Schedule([0.0, 0.5], u)
+    schedule = schedule_of(u, 0.5)
     run = fa.simulate(arm, q0, qd0, 1.0, torque=schedule, method="dp87", accuracy=EXACT)
     kinds = {event.kind for event in run.events}
     assert name == "rigid" or kinds >= {"stick", "slip"}
@@ -90,9 +95,7 @@ def test_voltages_drive_motors() -> None:
     expected, _ = stepped(arm, steps, 0.1, "voltage")
     assert np.abs(q - expected).max() <= SAME * np.abs(expected).max()
     q0, qd0 = start_of(arm)
-    run = fa.simulate(
-        arm, q0, qd0, 1.0, voltage=fa.Schedule([0.0, 0.5], u), method="dp87", accuracy=EXACT
-    )
+    run = fa.simulate(arm, q0, qd0, 1.0, voltage=schedule_of(u, 0.5), method="dp87", accuracy=EXACT)
     found = exchanged(arm, u, 0.5, CVODE, drive="voltage")
     assert np.abs(found - run.q[-1]).max() <= APART
 
@@ -107,7 +110,7 @@ def test_arms_with_every_kind_of_drive(seed: int) -> None:
     expected, _ = stepped(arm, steps, 0.01)
     assert np.abs(q - expected).max() <= SAME * np.abs(expected).max()
     q0, qd0 = start_of(arm)
-    schedule = fa.Schedule([0.0, 0.05], u)
+    schedule = schedule_of(u, 0.05)
     run = fa.simulate(arm, q0, qd0, 0.1, torque=schedule, method="dp87", accuracy=EXACT)
     assert np.abs(exchanged(arm, u, 0.05, CVODE) - run.q[-1]).max() <= APART
 

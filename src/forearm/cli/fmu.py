@@ -26,7 +26,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--drive", choices=DRIVES, default="torque", help="what drives the arm (default: torque)"
     )
     parser.add_argument(
-        "--step", type=POSITIVE, default=1e-3, metavar="S", help="longest step of co-simulation (default: 0.001 s)"
+        "--step",
+        type=POSITIVE,
+        default=1e-3,
+        metavar="S",
+        help="longest step of co-simulation (default: 0.001 s)",
     )
     add_state(parser, "q", "joint coordinates at the start (default: zero, or the nearest within limits)")
     add_state(parser, "qd", "joint velocities at the start (default: zero)")
@@ -37,7 +41,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="more of the arm that the simulator can set, such as joint2.friction; may be repeated",
     )
-    parser.add_argument("--payload", action="store_true", help="mass and centre of a load in the hand can be set")
+    parser.add_argument(
+        "--payload", action="store_true", help="mass and centre of a load in the hand can be set"
+    )
     parser.add_argument(
         "--platform",
         action="append",

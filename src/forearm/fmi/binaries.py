@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 from forearm.kernels.dll import dynamic_library
 from forearm.kernels.locks import making
-from forearm.kernels.native import LEAST, PER_CHARACTER, llvm_library
 from forearm.kernels.memory import check_room
+from forearm.kernels.native import LEAST, PER_CHARACTER, llvm_library
 from forearm.kernels.shared_object import shared_object
 from forearm.kernels.vectors import Target
 
 
 @dataclass(frozen=True)
 class Platform:
-    """A system with its processors: LLVM's words for it, the folders of FMI 2 and 3, and the file's ending."""
+    """A system with its processors: LLVM's words for it, the folders of FMI 2 and 3, a file's ending."""
 
     triple: str
     cpu: str

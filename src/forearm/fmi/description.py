@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
-from forearm.fmi.instance_ir import CATEGORY
+from forearm.fmi.instance_memory import CATEGORY
 from forearm.fmi.naming import attributes
 from forearm.fmi.variables import UNITS, FmuVariable
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from forearm.fmi.instance_ir import (
+from forearm.fmi.instance_memory import (
     ANY,
     CONTINUOUS,
     ENVIRONMENT,
@@ -21,9 +21,9 @@ from forearm.fmi.instance_ir import (
     TERMINATED,
     Memory,
     cells_of,
-    serialized_size,
 )
 from forearm.fmi.layout import Layout
+from forearm.fmi.saved_states import serialized_size
 from forearm.kernels.llvm import IRFunction, Value
 
 TRUE, FALSE = Value("1", "i32"), Value("0", "i32")
@@ -105,7 +105,8 @@ def life(e: EntryPoints, state: str) -> None:
     with e.named(f"Set{state}", {"state": "ptr"}) as (f, given):
         f.ret(f.call("fmu.restore", *given, kind="i32"))
     with e.named(f"Free{state}", {"state": "ptr"}) as (f, given):
-        with f.unless(f.compared("eq", given[1], None)):
+        is_none = f.compared("eq", given[1], None)
+        with f.unless(is_none):
             there = f.load("ptr", given[1])
             _released(f, there, f.compared("eq", _kind_less_one(f, there), 2))
             f.store(None, given[1])

@@ -85,13 +85,13 @@ def fmu(
         version: of FMI, 2 or 3.
         drive: what drives it, "torque" or "voltage" of its motors.
         step: longest step of co-simulation, s, a parameter of the FMU; in model exchange the simulator steps.
-        q0, qd0: start values (n,) of the coordinates and velocities at the start, parameters of the FMU; None:
-            0, or the nearest that limits allow.
-        parameters: more of the arm that can be set in the simulator, such as "joint2.friction" or "link3.mass",
-            named as for `compile`; gravity always can.
+        q0, qd0: coordinates and velocities (n,) at the start, which the FMU has as parameters; None: 0, or
+            the nearest that limits allow.
+        parameters: more of the arm that can be set in the simulator, such as "joint2.friction" or
+            "link3.mass", named as for `compile`; gravity always can.
         payload: whether mass and centre of a point mass in the hand can be set; 0 unless set.
-        platforms: systems to write a library for, of "x86_64-linux", "x86_64-windows" and "aarch64-linux"; None:
-            all that FMI's version names and LLVM can write for. Every FMU has its source in C.
+        platforms: systems to write a library for, of "x86_64-linux", "x86_64-windows" and "aarch64-linux";
+            None: all that FMI's version names and LLVM can write for. Every FMU has its source in C.
     """
     check_arm(arm, "fmu, arm")
     if not arm.n:
@@ -124,14 +124,18 @@ def contents(
     parts = {target: model_parts(model, target) for target in targets}
 
     def described(token: str) -> str:
-        said = f"The arm {arm.name} with {arm.n} joints, driven by {'voltages' if model.voltage else 'torques'}"
+        said = (
+            f"The arm {arm.name} with {arm.n} joints, driven by {'voltages' if model.voltage else 'torques'}"
+        )
         return DESCRIBED[version](Described(arm.name, identifier, said, token, variables, [SOURCE]))
 
     first = next(iter(targets))
     told = "\n".join([described(""), *parts[first], str(version)])
     digest = hashlib.sha256(told.encode("utf-8")).hexdigest()
     token = "{" + "-".join((digest[:8], digest[8:12], digest[12:16], digest[16:20], digest[20:32])) + "}"
-    texts = {target: module_text(model, parts[target], variables, version, token, target) for target in targets}
+    texts = {
+        target: module_text(model, parts[target], variables, version, token, target) for target in targets
+    }
     files = {"modelDescription.xml": described(token).encode("ascii")}
     for system in systems:
         platform = PLATFORMS[system]
@@ -152,9 +156,13 @@ def _systems(platforms: Iterable[str] | None, version: int) -> list[str]:
     for name in asked:
         check_choice(name, list(PLATFORMS), "fmu, platforms")
         if version not in PLATFORMS[name].folders:
-            raise InputError(f"fmu, platforms: FMI 2 has no name for {name}; take version 3, or leave it out.")
+            raise InputError(
+                f"fmu, platforms: FMI 2 has no name for {name}; take version 3, or leave it out."
+            )
         if name not in can:
-            raise InputError(f"fmu, platforms: the LLVM of llvmlite here cannot write for {name}; leave it out.")
+            raise InputError(
+                f"fmu, platforms: the LLVM of llvmlite here cannot write for {name}; leave it out."
+            )
     return [name for name in PLATFORMS if name in asked]
 
 

@@ -13,7 +13,7 @@ from forearm.fmi.entry_points import (
     stored_if_asked,
     told_text,
 )
-from forearm.fmi.instance_ir import (
+from forearm.fmi.instance_memory import (
     ANY,
     CO_SIMULATION,
     CONTINUOUS,

@@ -11,7 +11,7 @@ from forearm.fmi.entry_points import (
     stored_if_asked,
     told_text,
 )
-from forearm.fmi.instance_ir import (
+from forearm.fmi.instance_memory import (
     ANY,
     CO_SIMULATION,
     CONTINUOUS,

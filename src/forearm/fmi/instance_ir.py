@@ -1,69 +1,50 @@
-"""One instance of an FMU as LLVM's text: its memory, its life, its variables. FMI's own functions, of either
+"""One instance of an FMU as LLVM's text: its life, its variables, its steps. FMI's own functions, of either
 version, are a thin layer above.
 
-Instances and saved states lie in a fixed pool, so that the code needs nothing from outside. Every pointer that
-comes in is checked to be one of the pool's.
+Every pointer that comes in is checked to be one of the pool's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from forearm.fmi.instance_memory import (
+    BAD_STEP,
+    CATEGORY,
+    DISCARD,
+    DIVERGED,
+    ENVIRONMENT,
+    ERROR,
+    FULL,
+    INITIALIZATION,
+    INSTANTIATED,
+    IS_OLD,
+    KIND,
+    LOGGER,
+    MESSAGES,
+    MODE,
+    MOST_STEPS,
+    NAME,
+    NAME_BYTES,
+    NOT_FINITE,
+    OK,
+    OTHER,
+    READABLE,
+    ROUNDING,
+    SAVED,
+    SLOTS,
+    WRONG_CALL,
+    WRONG_REFERENCE,
+    Memory,
+    cells_of,
+    failed,
+    is_finite,
+    pool_text,
+    text_constant,
+)
 from forearm.fmi.layout import Layout
-from forearm.kernels.llvm import IRFunction, Operand, Value, constants
-
-SLOTS = 1024  # instances and saved states that there can be at a time
-OK, DISCARD, ERROR = (Value(str(k), "i32") for k in (0, 2, 3))  # FMI's status, the same in versions 2 and 3
-INSTANTIATED, INITIALIZATION, EVENT, CONTINUOUS, STEPPING, TERMINATED = (1, 2, 4, 8, 16, 32)  # modes
-ALIVE = INSTANTIATED | INITIALIZATION | EVENT | CONTINUOUS | STEPPING
-ANY = ALIVE | TERMINATED
-READABLE = 128  # beside the modes in which a number can be set: it is a variable
-MODEL_EXCHANGE, CO_SIMULATION, SAVED = 1, 2, 3  # what a slot holds
-USED, KIND, LOGGER, ENVIRONMENT, NAME, MODE, IS_OLD, CELLS = 0, 8, 16, 24, 32, 160, 168, 176  # bytes
-NAME_BYTES = MODE - NAME
-MOST_STEPS = 1e9  # of one communication step
-ROUNDING = 1e-9  # of a step: what a communication step may be longer than whole steps
-
-WRONG_CALL = "this function cannot be called now: see the state machine of the FMI standard"
-WRONG_REFERENCE = "there is no such value reference, or it cannot be set now"
-NOT_FINITE = "a value is infinite or not a number"
-DIVERGED = "the motion diverged: states or derivatives are not finite; take shorter steps"
-BAD_STEP = "the step must be above 0, and a communication step at most 1e9 steps"
-FULL = "no more instances or saved states: 1024 at a time"
-OTHER = "the instantiation token is that of another model description"
-BAD_STATE = "not a saved state of this FMU"
-MESSAGES = (
-    WRONG_CALL, WRONG_REFERENCE, NOT_FINITE, DIVERGED, BAD_STEP, FULL, OTHER, BAD_STATE,
-)  # fmt: skip
-CATEGORY = "logStatusError"
-
-
-@dataclass(frozen=True)
-class Memory:
-    """How many bytes each part of an instance has."""
-
-    layout: Layout
-
-    @property
-    def cells(self) -> int:
-        """Bytes of its numbers."""
-        return 8 * self.layout.size
-
-    @property
-    def saved(self) -> int:
-        """Bytes from its mode on that are its state."""
-        return CELLS - MODE + self.cells
-
-    @property
-    def stride(self) -> int:
-        """Bytes from one to the next: behind the numbers is room for a copy of them."""
-        return (CELLS + 2 * self.cells + 63) // 64 * 64
-
-
-def pool_text(memory: Memory) -> str:
-    """The memory of all instances."""
-    return f"@pool = internal global [{SLOTS * memory.stride} x i8] zeroinitializer, align 64"
+from forearm.fmi.saved_states import saved_state_parts
+from forearm.kernels.llvm import IRFunction, Value, constants
 
 
 def instance_parts(
@@ -80,7 +61,6 @@ def instance_parts(
         text_constant("token", token),
         text_constant("category", CATEGORY),
         *(text_constant(f"message{k}", text) for k, text in enumerate(MESSAGES)),
-        _copied(),
         _same_text(),
         _slot(memory),
         _is_slot(memory),
@@ -94,39 +74,9 @@ def instance_parts(
         _set_numbers(),
         _step(memory, layout),
         _event(layout, has_events),
-        _save(memory),
-        _restore(memory),
-        _serialize(memory, tag),
-        _deserialize(memory, tag),
+        *saved_state_parts(memory, tag),
     ]
     return made
-
-
-def text_constant(name: str, text: str) -> str:
-    """A string of C."""
-    return constants(name, "i8", [*text.encode("ascii"), 0])
-
-
-def cells_of(f: IRFunction, instance: Operand, array: int = 0) -> Value:
-    """A pointer to the numbers of an instance from a place on."""
-    return f.at(str(instance), CELLS + 8 * array, "i8")
-
-
-def failed(f: IRFunction, instance: Operand, status: Value, message: str) -> None:
-    """The end of a function that tells why."""
-    told = Value(f"@message{MESSAGES.index(message)}", "ptr")
-    f.call("fmu.told", instance, status, told)
-    f.ret(status)
-
-
-def _copied() -> str:
-    """`void fmu.copied(to, from, bytes)`, whole words of 8 bytes."""
-    f = IRFunction("fmu.copied", {"to": "ptr", "from": "ptr", "bytes": "i64"}, internal=True)
-    to, source, size = f.arguments
-    with f.loop(0, f.op("lshr", size, 3)) as k:
-        f.store(f.load("i64", f.at(source, k, "i64"), align=1), f.at(to, k, "i64"), align=1)
-    f.ret()
-    return f.text()
 
 
 def _same_text() -> str:
@@ -294,11 +244,6 @@ def _reference(f: IRFunction, references: Value, k: Value) -> Value:
     return f.cast("zext", f.load("i32", f.at(references, k, "i32"), align=1), "i64")
 
 
-def is_finite(f: IRFunction, x: Value) -> Value:
-    """x - x is 0 where x is a number, and NaN elsewhere."""
-    return f.compared("oeq", f.op("fsub", x, x), 0.0)
-
-
 def _numbers() -> str:
     """`i32 fmu.numbers(instance, from, count, values)`: of an array of its outputs or states."""
     kinds = {"instance": "ptr", "from": "i64", "count": "i64", "values": "ptr"}
@@ -320,7 +265,8 @@ def _set_numbers() -> str:
     f = IRFunction("fmu.set_numbers", kinds, "i32", internal=True)
     instance, start, count, values = f.arguments
     with f.loop(0, count) as k:
-        with f.unless(is_finite(f, f.load("double", f.at(values, k, "double"), align=1))):
+        value = f.load("double", f.at(values, k, "double"), align=1)
+        with f.unless(is_finite(f, value)):
             failed(f, instance, DISCARD, NOT_FINITE)
     with f.loop(0, count) as k:
         value = f.load("double", f.at(values, k, "double"), align=1)
@@ -385,70 +331,3 @@ def _event(layout: Layout, has_events: bool) -> str:
     moved = f.load("double", cells_of(f, instance, layout.starts["moved"]))
     f.ret(f.cast("zext", f.compared("olt", 0.0, moved), "i32"))
     return f.text()
-
-
-def _save(memory: Memory) -> str:
-    """`i32 fmu.save(instance, state)`: its state into that at *state, a new one where it is null."""
-    f = IRFunction("fmu.save", {"instance": "ptr", "state": "ptr"}, "i32", internal=True)
-    instance, state = f.arguments
-    with f.when(f.compared("eq", state, None)):
-        f.ret(ERROR)
-    with f.when(f.compared("eq", f.load("ptr", state), None)):
-        made = f.call("fmu.slot", SAVED, kind="ptr")
-        with f.when(f.compared("eq", made, None)):
-            failed(f, instance, ERROR, FULL)
-        f.store(made, state)
-    to = f.load("ptr", state)
-    with f.unless(f.compared("eq", f.call("fmu.kind", to, kind="i64"), SAVED)):
-        failed(f, instance, ERROR, BAD_STATE)
-    f.call("fmu.copied", f.at(to, MODE, "i8"), f.at(instance, MODE, "i8"), memory.saved)
-    f.ret(OK)
-    return f.text()
-
-
-def _restore(memory: Memory) -> str:
-    """`i32 fmu.restore(instance, state)`."""
-    f = IRFunction("fmu.restore", {"instance": "ptr", "state": "ptr"}, "i32", internal=True)
-    instance, state = f.arguments
-    with f.unless(f.compared("eq", f.call("fmu.kind", state, kind="i64"), SAVED)):
-        failed(f, instance, ERROR, BAD_STATE)
-    f.call("fmu.copied", f.at(instance, MODE, "i8"), f.at(state, MODE, "i8"), memory.saved)
-    f.ret(OK)
-    return f.text()
-
-
-def _serialize(memory: Memory, tag: int) -> str:
-    """`i32 fmu.serialize(instance, state, bytes, size)`."""
-    kinds = {"instance": "ptr", "state": "ptr", "bytes": "ptr", "size": "i64"}
-    f = IRFunction("fmu.serialize", kinds, "i32", internal=True)
-    instance, state, to, size = f.arguments
-    is_saved = f.compared("eq", f.call("fmu.kind", state, kind="i64"), SAVED)
-    with f.unless(f.op("and", is_saved, f.compared("ult", serialized_size(memory) - 1, size))):
-        failed(f, instance, ERROR, BAD_STATE)
-    f.store(tag, to, align=1)
-    f.call("fmu.copied", f.at(to, 8, "i8"), f.at(state, MODE, "i8"), memory.saved)
-    f.ret(OK)
-    return f.text()
-
-
-def _deserialize(memory: Memory, tag: int) -> str:
-    """`i32 fmu.deserialize(instance, bytes, size, state)`: into a new one where *state is null."""
-    kinds = {"instance": "ptr", "bytes": "ptr", "size": "i64", "state": "ptr"}
-    f = IRFunction("fmu.deserialize", kinds, "i32", internal=True)
-    instance, source, size, state = f.arguments
-    with f.unless(f.compared("ult", serialized_size(memory) - 1, size)):
-        failed(f, instance, ERROR, BAD_STATE)
-    with f.unless(f.compared("eq", f.load("i64", source, align=1), tag)):
-        failed(f, instance, ERROR, BAD_STATE)
-    status = f.call("fmu.save", instance, state, kind="i32")
-    with f.unless(f.compared("eq", status, 0)):
-        f.ret(status)
-    to = f.at(f.load("ptr", state), MODE, "i8")
-    f.call("fmu.copied", to, f.at(source, 8, "i8"), memory.saved)
-    f.ret(OK)
-    return f.text()
-
-
-def serialized_size(memory: Memory) -> int:
-    """Bytes of a saved state outside."""
-    return 8 + memory.saved

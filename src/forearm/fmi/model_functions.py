@@ -171,15 +171,11 @@ class FmuModel:
         return Traced(graph, results, (), ())
 
 
-@dataclass(frozen=True)
 class _FromRest:
     """The plant of an event: accelerations to all digits, from no loads that are known before."""
 
-    plant: TracedPlant
-
-    @property
-    def dry(self) -> Any:
-        return self.plant.dry
+    def __init__(self, plant: TracedPlant) -> None:
+        self.plant, self.dry = plant, plant.dry
 
     def torques(self, u: Values, qd: Values) -> Values:
         return self.plant.torques(u, qd)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from forearm.arm.joint import Joint
-from forearm.fmi.instance_ir import ALIVE, EVENT, INITIALIZATION, INSTANTIATED, READABLE, STEPPING
+from forearm.fmi.instance_memory import ALIVE, EVENT, INITIALIZATION, INSTANTIATED, READABLE, STEPPING
 from forearm.fmi.model_functions import FmuModel
 from forearm.fmi.naming import identifiers, unique
 

@@ -20,8 +20,8 @@ RELATIVE_32 = range(4, 10)  # IMAGE_REL_AMD64_REL32, and those with 1 to 5 bytes
 PAGE, FILE_BLOCK, BASE = 0x1000, 0x200, 0x180000000
 HEADERS = 0x400  # bytes that all headers fit in
 EXTERNAL = 2  # storage class of symbols that others see
-# What code with more than a page of its own on the stack calls: rax bytes below the caller's stack pointer are
-# touched page by page, as Windows wants it; only r10 and r11 change.
+# What code with more than a page of its own on the stack calls: rax bytes below the caller's stack pointer
+# are touched page by page, as Windows wants it; only r10 and r11 change.
 CHECK_STACK = bytes.fromhex(
     "4c8d542408"  # lea r10, [rsp + 8]
     "4989c3"  # mov r11, rax

@@ -14,6 +14,7 @@ import fmpy
 import pytest
 from fmi.simulators import HERE, instance, made, rigid, rubbing, runs_here
 from fmpy.validation import validate_fmu
+from sweeps import long
 
 import forearm as fa
 from forearm.cli.main import main
@@ -51,7 +52,7 @@ def renamed(arm: fa.Arm, name: str, joints: dict[str, str], links: dict[str, str
 def test_fmpy_finds_nothing_wrong(version: int, drive: str, tmp_path: Path) -> None:
     arm = fa.load("puma560") if drive == "torque" else fa.simulation.without_inductance(fa.load("puma560"))
     options: dict[str, Any] = {"version": version, "drive": drive, "payload": True}
-    written = fa.fmu(arm, tmp_path / "puma.fmu", parameters=["joint2.friction", "link3"], **options)
+    written = fa.fmu(arm, tmp_path / "puma.fmu", parameters=["joint2.friction"], platforms=(), **options)
     assert validate_fmu(str(written.path)) == []
     about = fmpy.read_model_description(str(written.path))
     assert about.modelExchange is not None
@@ -69,7 +70,7 @@ def test_fmpy_finds_nothing_wrong(version: int, drive: str, tmp_path: Path) -> N
 
 
 @runs_here
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", [3, *long([2])])
 def test_hostile_names_are_only_names(version: int) -> None:
     arm = hostile()
     written, folder, about = made(arm, version=version, parameters=(f"{arm.links[2].name}.mass",))
@@ -106,15 +107,16 @@ def test_names_become_identifiers() -> None:
     assert model_identifier("con2") == "con2"
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", [3, *long([2])])
 def test_the_same_arm_gives_the_same_bytes(version: int, tmp_path: Path) -> None:
-    first = fa.fmu(rigid(), tmp_path / "a.fmu", version=version)
-    again = fa.fmu(rigid(), tmp_path / "b.fmu", version=version)
+    arm = fa.load("ascher2")
+    first = fa.fmu(arm, tmp_path / "a.fmu", version=version)
+    again = fa.fmu(arm, tmp_path / "b.fmu", version=version)
     assert first.path.read_bytes() == again.path.read_bytes()
     assert first.size == len(first.path.read_bytes())
-    other = fa.fmu(rigid().replace(gravity=(0.0, 0.0, -9.8)), tmp_path / "c.fmu", version=version)
-    start = fa.fmu(rigid(), tmp_path / "d.fmu", version=version, step=2e-3)
-    alone = fa.fmu(rigid(), tmp_path / "e.fmu", version=version, platforms=[])
+    other = fa.fmu(arm.replace(gravity=(0.0, 0.0, -9.8)), tmp_path / "c.fmu", version=version, platforms=[])
+    start = fa.fmu(arm, tmp_path / "d.fmu", version=version, step=2e-3, platforms=[])
+    alone = fa.fmu(arm, tmp_path / "e.fmu", version=version, platforms=[])
     assert len({first.token, other.token, start.token}) == 3
     assert alone.token == first.token
     assert alone.platforms == ()

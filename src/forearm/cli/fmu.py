@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from forearm.cli.command import Command, add_arm, add_json, add_rigid, show_json, width
+from forearm.cli.command import Command, add_arm, add_json, add_rigid, names_of, show_json, width
 from forearm.cli.loading import load
 from forearm.cli.numbers import POSITIVE, Whole
 from forearm.cli.outputs import check_output, tell_written
@@ -23,14 +23,18 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fmi", type=Whole(*VERSIONS), default=3, metavar="N", help="version of FMI, 2 or 3 (default: 3)"
     )
     parser.add_argument(
-        "--drive", choices=DRIVES, default="torque", help="what drives the arm (default: torque)"
+        "--drive",
+        choices=DRIVES,
+        default="torque",
+        metavar="NAME",
+        help=f"what drives the arm, {names_of(DRIVES, 'torque')}",
     )
     parser.add_argument(
         "--step",
         type=POSITIVE,
         default=1e-3,
         metavar="S",
-        help="longest step of co-simulation (default: 0.001 s)",
+        help="longest step of co-simulation, s (default: 0.001)",
     )
     add_state(parser, "q", "joint coordinates at the start (default: zero, or the nearest within limits)")
     add_state(parser, "qd", "joint velocities at the start (default: zero)")
@@ -48,7 +52,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--platform",
         action="append",
         choices=tuple(PLATFORMS),
-        help="a system to write a library for (default: all that are possible); may be repeated",
+        metavar="NAME",
+        help=f"a system to write a library for, {names_of(PLATFORMS)}; all that can be unless given",
     )
     add_rigid(parser)
     add_json(parser)
@@ -78,7 +83,8 @@ def _run(given: argparse.Namespace) -> int:
         fields = vars(made) | {"name": arm.name, "path": str(given.output)}
         show_json(fields)
         return 0
-    print(f"{arm.name}: FMI {made.version}, co-simulation and model exchange, {made.size // 1024} KB")
+    what = f"FMI {made.version}, co-simulation and model exchange, {made.size // 1024} KB"
+    print(filled(f"{arm.name}: {what}", width()))
     for title, names in (("inputs", made.inputs), ("outputs", made.outputs), ("parameters", made.parameters)):
         print(filled(f"{title}: {', '.join(names)}", width()))
     print(filled(f"libraries for {', '.join(made.platforms) or 'no system'}; source in C", width()))

@@ -61,7 +61,7 @@ def _global(line: str) -> str:
         raise UnknownInstruction(line)
     name, how, count, kind, content = found.groups()
     if how == "global":
-        return f"static uint64_t {DATA}{c_name(name)}[{int(count) // 8}];"
+        return f"static uint64_t {DATA}{c_name(name)}[{count}];"
     values = [constant_of(kind, entry.split()[1]) for entry in content[1 : content.rindex("]")].split(", ")]
     listed = [", ".join(values[k : k + 8]) for k in range(0, len(values), 8)]
     inner = ",\n    ".join(listed)

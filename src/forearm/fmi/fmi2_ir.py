@@ -33,7 +33,6 @@ from forearm.kernels.llvm import IRFunction, Value
 LAST_TIME = 2  # fmi2LastSuccessfulTime
 TERMINATED_STATUS = 3  # fmi2Terminated
 REAL = {"references": "ptr", "count": "i64", "values": "ptr"}
-LOGGER_TYPE = "void (ptr, ptr, i32, ptr, ptr, ...)"
 
 
 def entry_points(layout: Layout) -> tuple[list[str], list[str]]:
@@ -58,9 +57,8 @@ def _tell() -> IRFunction:
     f = IRFunction("fmu.tell", kinds, internal=True)
     logger, environment, name, status, message = f.arguments
     with f.unless(f.compared("eq", logger, None)):
-        category = Value("@category", "ptr")
-        listed = f"ptr {environment}, ptr {name}, i32 {status}, ptr {category}, ptr {message}"
-        f.lines.append(f"  call {LOGGER_TYPE} {logger}({listed})")
+        given = (environment, name, status, Value("@category", "ptr"), message)
+        f.call(logger, *given, takes="ptr, ptr, i32, ptr, ptr")
     f.ret()
     return f
 

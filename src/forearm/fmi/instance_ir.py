@@ -100,7 +100,7 @@ def _slot(memory: Memory) -> str:
     f = IRFunction("fmu.slot", {"kind": "i64"}, "ptr", internal=True)
     with f.loop(0, SLOTS) as k:
         slot = f.at("@pool", k, "i8", memory.stride)
-        before = f.emit(f"atomicrmw xchg ptr {slot}, i32 1 acquire", "i32")
+        before = f.exchanged(Value("1", "i32"), slot)
         with f.when(f.compared("eq", before, 0)):
             f.store(f.arguments[0], f.at(slot, KIND, "i8"))
             f.ret(slot)

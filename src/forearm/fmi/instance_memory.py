@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from forearm.fmi.layout import Layout
-from forearm.kernels.llvm import IRFunction, Operand, Value, constants
+from forearm.kernels.llvm import IRFunction, Operand, Value, constants, variables
 
 SLOTS = 1024  # instances and saved states that there can be at a time
 OK, DISCARD, ERROR = (Value(str(k), "i32") for k in (0, 2, 3))  # FMI's status, the same in versions 2 and 3
@@ -60,7 +60,7 @@ class Memory:
 
 def pool_text(memory: Memory) -> str:
     """The memory of all instances."""
-    return f"@pool = internal global [{SLOTS * memory.stride} x i8] zeroinitializer, align 64"
+    return variables("pool", "i64", SLOTS * memory.stride // 8)
 
 
 def text_constant(name: str, text: str) -> str:

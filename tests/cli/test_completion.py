@@ -15,6 +15,7 @@ import forearm as fa
 from forearm.cli.completion import NAMED, SHELLS, places
 from forearm.cli.main import COMMANDS, main
 from forearm.cli.shells import Option, Place, bash, fish
+from forearm.codegen.generate import LANGUAGES
 
 Capture = pytest.CaptureFixture[str]
 PLACES = places()
@@ -82,9 +83,10 @@ def test_bash_completes_commands_arms_options_and_choices(tmp_path: Path) -> Non
     assert offered(tmp_path, "check", "pand") == ["panda"]
     assert offered(tmp_path, "info", "panda", "--pl") == ["--plot"]
     assert offered(tmp_path, "bench", "--only", "kern") == ["kernels"]
-    assert offered(tmp_path, "generate", "panda", "--lang", "") == ["c", "cpp", "fortran", "python", "latex"]
+    assert offered(tmp_path, "generate", "panda", "--lang", "") == list(LANGUAGES)
     assert offered(tmp_path, "generate", "panda", "--lang", "=", "py") == ["python"]
-    assert offered(tmp_path, "generate", "panda", "--lang", "=") == ["c", "cpp", "fortran", "python", "latex"]
+    assert offered(tmp_path, "generate", "panda", "--lang", "=") == list(LANGUAGES)
+    assert offered(tmp_path, "generate", "panda", "--target", "cortex") == ["cortex-m4", "cortex-m7"]
     assert offered(tmp_path, "inverse", "panda", "--formulation", "gibbs") == ["gibbs-appell"]
     assert offered(tmp_path, "reproduce", "m") == ["mata"]
     assert offered(tmp_path, "completion", "z") == ["zsh"]

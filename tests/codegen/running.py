@@ -16,16 +16,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from codegen import node
 from numpy.typing import NDArray
 
-from forearm.codegen.languages import c, cpp, fortran, python
+from forearm.codegen.languages import c, cpp, fortran, javascript, python
 from forearm.codegen.languages.language import Language
 from forearm.codegen.program import Argument, Program, program_of
 from forearm.symbols import Counts, Expr, Graph, evaluate
 
 Floats = NDArray[np.float64]
 State = Mapping[str, Floats]
-LANGUAGES: dict[str, Language] = {m.LANGUAGE.name: m.LANGUAGE for m in (c, cpp, fortran, python)}
+LANGUAGES: dict[str, Language] = {m.LANGUAGE.name: m.LANGUAGE for m in (c, cpp, fortran, python, javascript)}
 STRICT = "-Wall -Wextra -Wpedantic -Wshadow -Werror -ffp-contract=off -shared -fPIC".split()  # noqa: SIM905
 COMPILERS = {
     "c": ["gcc", "-std=c99", "-Wconversion", "-Wstrict-prototypes", *STRICT],
@@ -113,9 +114,10 @@ def write(program: Program, language: str, folder: Path) -> str:
 
 
 def needs(language: str) -> None:
-    """Skip where there is no compiler for the language."""
-    if language in COMPILERS and shutil.which(COMPILERS[language][0]) is None:
-        pytest.skip(f"{COMPILERS[language][0]} is not installed")
+    """Skip where there is no compiler for the language, or nothing that runs it."""
+    tool = {"javascript": "node"}.get(language) or COMPILERS.get(language, [""])[0]
+    if tool and shutil.which(tool) is None:
+        pytest.skip(f"{tool} is not installed")
 
 
 def compiled(language: str, source: str, folder: Path, *more: str) -> Path:
@@ -165,7 +167,8 @@ def written(program: Program, language: str, folder: Path) -> Call:
     """The functions of a program that needs a compiler."""
     needs(language)
     text = write(program, language, folder)
-    return {"c": _c, "cpp": _cpp, "fortran": _fortran}[language](program, folder, text)
+    ways = {"c": _c, "cpp": _cpp, "fortran": _fortran, "javascript": _javascript}
+    return ways[language](program, folder, text)
 
 
 def caller(library: Path, symbol: Callable[[str], str]) -> Call:
@@ -193,6 +196,14 @@ def _cpp(program: Program, folder: Path, text: str) -> Call:
 def _fortran(program: Program, folder: Path, _text: str) -> Call:
     library = compiled("fortran", f"{program.name}.f90", folder)
     return caller(library, lambda name: f"__{program.name.lower()}_module_MOD_{name.lower()}")
+
+
+def _javascript(program: Program, folder: Path, _text: str) -> Call:
+    def call(name: str, arrays: list[Floats]) -> None:
+        made = 1 if name.endswith("_prepare") else len(program.outputs)
+        node.call(folder / f"{program.name}.mjs", name, arrays, made)
+
+    return call
 
 
 def shim(name: str, text: str, scalar: str, folder: Path) -> str:

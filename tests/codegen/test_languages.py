@@ -45,7 +45,7 @@ def test_generated_code_gives_what_the_graph_gives(language: str, case: Case, tm
         assert_close(run(program, language, tmp_path, state, p), case.expected(state, p))
 
 
-SIZES = {"c": "fabs(", "cpp": "abs(", "fortran": "abs(", "python": "np.abs("}
+SIZES = {"c": "fabs(", "cpp": "abs(", "fortran": "abs(", "python": "np.abs(", "javascript": "Math.abs("}
 
 
 @EVERY

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import random_arm
-from codegen.running import written
+from codegen.running import LANGUAGES, runner
 from drives.making import loaded_arm
 
 import forearm as fa
-from forearm.codegen.program import program_of
-from forearm.codegen.simulation_step import STATES, TracedPlant, traced_step
+from forearm.codegen.generate import step_program
+from forearm.codegen.simulation_step import TracedPlant
+from forearm.drives.joint import held_freedoms
 from forearm.dynamics.explicit_methods import ExplicitMethod
 from forearm.dynamics.fixed_step import StepState, breaking_loose, step
 from forearm.kernels.rollout import Simulator
@@ -79,28 +80,51 @@ def test_over_floats_as_in_machine_code(name: str, method: str) -> None:
     assert not any(plant.dry) or stood < STEPS * arm.n
 
 
+def opened(arm: fa.Arm) -> list[str]:
+    """Parameters to leave open: inertias, gravity and friction."""
+    return [arm.moving.bodies[-1].joint.child, "gravity.z", f"{arm.joints[0].name}.friction"]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("language", ["c", "cpp", "fortran"])
-@pytest.mark.sweep(first=1)
-def test_as_generated_code(language: str, tmp_path: Path) -> None:
-    arm = ARMS["gears and bearings"]
-    plant, chosen = TracedPlant(arm, voltage=False), method_of("rk4")
-    traced = traced_step(plant, chosen)
-    made = {f"{a.name}_next": traced.results[a.name] for a in traced.outputs}
-    outputs = tuple(type(a)(f"{a.name}_next", a.shape, a.meaning) for a in traced.outputs)
-    program = program_of(traced.graph, made, "sim_step", ("One step.",), traced.inputs, outputs)
-    call = written(program, language, tmp_path)
-    truth, _, stood = in_machine_code(arm, chosen, *start(arm))
-    first = first_state(arm, plant)
-    state = {name: np.array(getattr(first, name)) for name in STATES}
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(("name", "is_open"), [("gears and bearings", False), ("dry", True), ("rigid", True)])
+@pytest.mark.sweep
+def test_as_generated_code(language: str, name: str, is_open: bool, tmp_path: Path) -> None:
+    arm = ARMS[name]
+    parameters = opened(arm)[: 3 if any(held_freedoms(arm)) else 2] if is_open else []
+    program = step_program(arm, "rk4", "torque", parameters, "sim_step")
+    call = runner(program, language, tmp_path)
+    truth, _, stood = in_machine_code(arm, method_of("rk4"), *start(arm))
+    first = first_state(arm, TracedPlant(arm, voltage=False))
+    state = {a.name: np.array(getattr(first, a.name)) for a in program.inputs[:-2]}
     for k in range(STEPS):
-        given = {**state, "u": np.array(pushed(arm, k)), "change": np.zeros(arm.n), "h": np.array([H])}
-        after = {name: np.full(len(old), np.nan) for name, old in state.items()}
-        call("sim_step", [*(given[a.name] for a in program.inputs), *after.values()])
-        state = after
+        after = call(state | {"tau": np.array(pushed(arm, k)), "h": np.array([H])}, None)
+        state = {key.removesuffix("_next"): value for key, value in after.items()}
         found = np.concatenate([state["q"], state["qd"]])
         assert np.abs(found - truth[k + 1]).max() <= SAME * np.abs(truth).max()
-    assert stood
+    assert stood or name == "rigid"
+
+
+def test_a_step_is_written_once_however_often_it_is_taken() -> None:
+    """Accelerations of four stages are one routine, to which open parameters are known before."""
+    source = fa.generate(ARMS["dry"], "integration_step", parameters=opened(ARMS["dry"]))
+    name = f"{source.name}_accelerations("
+    assert source.text.count(f"static void {name}") == 1
+    assert source.text.count(f"    {name}") == 5  # and one for joints that stand
+    assert ", k, " in source.text
+    latex = fa.generate(ARMS["rigid"], "integration_step", language="latex")
+    assert "accelerations" not in latex.text
+
+
+def test_volts_drive_a_step() -> None:
+    arm = fa.load("cmu-dd")
+    source = fa.generate(arm, "integration_step", drive="voltage", method="rk3")
+    assert "const double voltage[6]" in source.header
+    assert "by the method rk3" in source.header
+    with pytest.raises(fa.ForearmError, match="drive"):
+        fa.generate(arm, "integration_step", drive="current")
+    with pytest.raises(fa.ForearmError, match="method"):
+        fa.generate(arm, "integration_step", method="radau")
 
 
 def test_a_joint_breaks_loose_towards_what_is_exceeded() -> None:

@@ -82,9 +82,9 @@ def test_no_text_ends_its_comment(language: str, tmp_path: Path) -> None:
     assert "\\" not in text
     assert not set(re.findall(r"[\x00-\x1f]", text)) - {"\n"}
     # In C a space goes between any two marks, so that a line of nothing but marks doubles.
-    assert max(len(line) for line in text.splitlines()) <= (2 if language in ("c", "cpp") else 1) * (
-        COMMENT_WIDTH + 12
-    )
+    assert max(len(line) for line in text.splitlines()) <= (
+        2 if language in ("c", "cpp", "javascript") else 1
+    ) * (COMMENT_WIDTH + 12)
     assert_close(run(program, language, tmp_path, state), case.expected(state, p))
 
 
@@ -185,6 +185,7 @@ def test_the_head_says_what_a_caller_must_know(language: str, tmp_path: Path) ->
         "cpp": "p[6]  (3 x 2, row by row)",
         "fortran": "p(3, 2)",
         "python": "p (..., 3, 2)",
+        "javascript": "p[6]  (3 x 2, row by row)",
     }
     assert re.search(rf"out {re.escape(shapes[language])}  torque, N m", text)
 
@@ -207,7 +208,13 @@ def test_the_example_of_a_call_runs(language: str, tmp_path: Path) -> None:
     program = case.program()
     text = write(program, language, tmp_path)
     lines = text[text.index("Call:") :].splitlines()[1:]
-    ending = {"c": " */", "cpp": " *", "fortran": "module example_module", "python": '    """'}[language]
+    ending = {
+        "c": " */",
+        "cpp": " *",
+        "fortran": "module example_module",
+        "python": '    """',
+        "javascript": " */",
+    }[language]
     code = "\n".join(
         line.removeprefix(" *").removeprefix("!").strip() for line in lines[: lines.index(ending)]
     )
@@ -221,6 +228,9 @@ def _printed(language: str, code: str, folder: Path) -> float:
     if language == "python":
         (folder / "main.py").write_text(f"{code}\nprint(repr(float(tau[0])))\n", encoding="utf-8")
         command = [sys.executable, "main.py"]
+    elif language == "javascript":
+        (folder / "main.mjs").write_text(f"{code}\nconsole.log(tau[0]);\n", encoding="utf-8")
+        command = ["node", "main.mjs"]
     elif language == "fortran":
         used, body = code.split("\nreal(dp)", 1)
         (folder / "main.f90").write_text(

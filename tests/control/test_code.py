@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import random_arm
+from codegen.running import LANGUAGES, runner
 from control.compiled_c import call, library
 from numpy.typing import NDArray
 
 import forearm as fa
 from forearm import Arm, Motor
-from forearm.control.code import controller_code
+from forearm.control.code import controller_code, controller_program
 from forearm.control.controller import Sample
 from forearm.control.controllers.computed_torque import ComputedTorque
 from forearm.control.controllers.feedforward import FeedForwardPD
@@ -110,6 +111,26 @@ def test_c_agrees_with_python_sample_by_sample(law: str, name: str, tmp_path: Pa
         assert np.abs(state - sum(s.wanted[0] - s.q for s in samples(arm, 40, 1))).max() < 1e-12
     else:
         assert not state.any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.sweep
+def test_every_language_agrees_with_python(law: str, language: str, tmp_path: Path) -> None:
+    arm = ARMS["random with limits"]()
+    _, program = controller_program(arm, law, name="servo", open_gains=True)
+    function, controller = runner(program, language, tmp_path), PYTHON[law](arm)
+    state = np.zeros(arm.n)
+    for sample in samples(arm, 10, 1):
+        given = dict(zip(("q_wanted", "qd_wanted", "qdd_wanted"), sample.wanted, strict=True))
+        given |= {"q": sample.q, "qd": sample.qd, "state": state}
+        tau = controller.command(sample)
+        made = function(given, None)
+        state = made.get("state_next", state)
+        expected = volts(arm, tau, sample.qd)
+        scale = np.abs(np.concatenate([constants_of(arm).R * tau / constants_of(arm).K, expected])).max()
+        assert np.abs(made["voltage"] - expected).max() <= TOLERANCE * scale, sample.k
 
 
 @pytest.mark.slow

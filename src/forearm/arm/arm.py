@@ -259,6 +259,14 @@ class Arm:
 
         return with_payload(self, mass, com, inertia, longest)
 
+    def scale_friction(self, factor: float) -> Arm:
+        """The arm with viscous, Coulomb and static friction of every joint times a factor; bearings and gears
+        stay.
+        """
+        from forearm.arm.change import scale_friction
+
+        return scale_friction(self, factor)
+
     def snap_angles(self, tolerance: float = 1e-4) -> Arm:
         """The arm with exact multiples of 45 degrees where its joints have angles within `tolerance` (rad) of
         them, such as 1.5708: fewer operations. `arm.snap.rounded_angles` lists them.

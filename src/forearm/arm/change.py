@@ -85,6 +85,24 @@ def _part(joint: Joint, part: str, given: Any) -> Any:
     return kind(**given)
 
 
+def scale_friction(arm: Arm, factor: float) -> Arm:
+    """The arm with friction of every joint times a factor, 0 or more; bearings and gears stay."""
+    times = quantity(factor, "scale_friction, factor", minimum=0.0)
+
+    def scaled(joint: Joint) -> Joint:
+        f = joint.friction
+        if f is None:
+            return joint
+        pairs = {
+            name: tuple(times * x for x in value)
+            for name in ("coulomb", "static")
+            if (value := getattr(f, name)) is not None
+        }
+        return dataclasses.replace(joint, friction=dataclasses.replace(f, viscous=times * f.viscous, **pairs))
+
+    return arm.replace(tree=tuple(map(scaled, arm.tree)))
+
+
 def lock(arm: Arm, positions: Mapping[str, float]) -> Arm:
     """The arm with these joints held still: the two links beside each become one. Waters IV, joint locking.
 

@@ -224,28 +224,31 @@ MEANINGS = {
 }
 
 
+def said_of(meaning: str, slides: bool) -> str:
+    """What a meaning says of joints that slide is left out where none does."""
+    return meaning if slides else re.sub(r" \([^()]* where (a joint slides|joints slide)\)", "", meaning)
+
+
 def arguments(
     functions: Sequence[Function], sizes: dict[str, int], slides: bool
 ) -> tuple[tuple[Argument, ...], dict[str, Argument]]:
     """Inputs of a set of functions, each once, and outputs by their own names;
     an output named as an input gets "_out".
-
-    What a meaning says of joints that slide is left out where none does.
     """
-
-    def said(meaning: str) -> str:
-        return meaning if slides else re.sub(r" \([^()]* where (a joint slides|joints slide)\)", "", meaning)
 
     names = list(dict.fromkeys(name for f in functions for name in f.inputs))
     order = [name for name in MEANINGS if name in names]
     inputs = tuple(
-        Argument(name, (4, 4) if name == "T" else (sizes["n"],), said(MEANINGS[name])) for name in order
+        Argument(name, (4, 4) if name == "T" else (sizes["n"],), said_of(MEANINGS[name], slides))
+        for name in order
     )
     outputs: dict[str, Argument] = {}
     for f in functions:
         for name, (shape, meaning) in f.outputs.items():
             size = tuple(s if isinstance(s, int) else sizes[s] for s in shape)
-            outputs.setdefault(name, Argument(f"{name}_out" if name in names else name, size, said(meaning)))
+            outputs.setdefault(
+                name, Argument(f"{name}_out" if name in names else name, size, said_of(meaning, slides))
+            )
     return inputs, outputs
 
 

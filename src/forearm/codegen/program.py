@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from forearm.symbols import Counts, Expr, Graph
+from forearm.symbols import Counts, Expr, Graph, Region
 from forearm.symbols.evaluate import transplanted
+from forearm.symbols.functions import with_functions
 from forearm.symbols.graph import (
     ABS,
     ADD,
@@ -57,8 +58,9 @@ OPERATORS = {
 FUNCTIONS = (COS, SIN, SQRT, SIGN, ABS, EXP, ATAN2, CHOOSE, LOOKUP, ROUND)
 # What a statement does: gives a new constant its value, or a variable its first; begins a loop that its
 # value, a number, bounds; goes on only while its value, a < b, holds; gives a variable its next value; ends
-# the loop.
+# the loop; fills a new array with its operands; fills one by a routine from the array that is its operand.
 VALUE, VARIABLE, REPEAT, WHILE, NEXT, END = "value", "variable", "repeat", "while", "next", "end"
+ARRAY, CALL = "array", "call"
 LONGEST = 6  # operations in one statement, beyond those of values that have a name
 
 
@@ -103,13 +105,35 @@ class Statement:
     """target = value; a target with an index is an entry of an output (or of k),
     one without is a new constant, unless its role is another.
 
-    `section` says what it belongs to, such as "link 3, outwards".
+    `section` says what it belongs to, such as "link 3, outwards"; `routine` is the one that a CALL is of.
     """
 
     target: Ref
     value: Tree
     section: str
     role: str = VALUE
+    routine: Routine | None = None
+
+    @property
+    def size(self) -> int:
+        """How many entries the new array of an ARRAY or a CALL has."""
+        if self.routine is not None:
+            return self.routine.made.size
+        return len(self.value.operands) if isinstance(self.value, Op) else 0
+
+
+@dataclass(frozen=True)
+class Routine:
+    """A function inside a program, which calls it several times: from the array `taken`, and k if it
+    `needs_kept`, to the array `made`.
+    """
+
+    name: str
+    title: str
+    taken: Argument
+    made: Argument
+    statements: tuple[Statement, ...]
+    needs_kept: bool
 
 
 def grouped(statements: Iterable[Statement]) -> list[list[Statement]]:
@@ -143,6 +167,13 @@ class Program:
     prepare: tuple[Statement, ...] = ()
     kept: int = 0
     single: bool = False  # in single precision, where a language has both
+    routines: tuple[Routine, ...] = ()  # each before those that call it
+
+    @property
+    def every_statement(self) -> tuple[Statement, ...]:
+        """Those of routines, of `prepare` and of the evaluation."""
+        inside = (s for routine in self.routines for s in routine.statements)
+        return (*inside, *self.prepare, *self.statements)
 
     @property
     def scalar(self) -> str:
@@ -158,13 +189,16 @@ def program_of(
     inputs: tuple[Argument, ...],
     outputs: tuple[Argument, ...],
     parameters: dict[str, float] | None = None,
+    with_routines: bool = True,
 ) -> Program:
     """The program that computes the results; inputs of the graph are named "q[0]",
-    its parameters as in `parameters`.
+    its parameters as in `parameters`. Functions that are called several times are routines, or are written
+    out at every call.
     """
-    graph, results = _inlined(graph, results)
+    graph, results = (with_functions if with_routines else _inlined)(graph, results)
     taken = {a.name.lower() for a in (*inputs, *outputs)} | {"k", "p"}
-    return _Writer(graph, results, _Names(taken)).program(name, about, inputs, outputs, parameters or {})
+    writer = _Writer(graph, results, _Names(taken), _Routines())
+    return writer.program(name, about, inputs, outputs, parameters or {})
 
 
 def _inlined(graph: Graph, results: Any) -> tuple[Graph, Any]:
@@ -198,9 +232,49 @@ class _Names:
         return name
 
 
+class _Routines:
+    """The routines of a program, each once."""
+
+    def __init__(self) -> None:
+        self.made: dict[tuple[Region, tuple[Tree | None, ...]], Routine] = {}
+        self.names = _Names({"k"})
+
+    def of(self, region: Region, given: list[Tree]) -> tuple[Routine, tuple[Tree, ...]]:
+        """The routine for a region, and what of its operands it is given; entries of k it reads itself."""
+        fixed = tuple(tree if isinstance(tree, Ref) and tree.name == "k" else None for tree in given)
+        routine = self.made.get((region, fixed))
+        if routine is None:
+            made = self._write(region, fixed)  # the routines that it calls come first
+            routine = self.made[region, fixed] = made
+        return routine, tuple(tree for tree, known in zip(given, fixed, strict=True) if known is None)
+
+    def _write(self, region: Region, fixed: tuple[Tree | None, ...]) -> Routine:
+        writer = _Writer(region.graph, list(region.results), _Names({"given", "made", "k"}), self)
+        size = 0
+        for x, tree in zip(region.inputs, fixed, strict=True):
+            writer.named[x.node] = Ref("given", size) if tree is None else tree
+            size += tree is None
+        statements = writer._statements([p for p in writer.needed if region.graph.kinds[p] >= MUL])
+        for index, value in enumerate(region.results):
+            statements.append(Statement(Ref("made", index), writer._signed(value), "results"))
+        title = region.title or "part"
+        name = self.names.unique(re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_") or "part")
+        taken, made = Argument("given", (size,), ""), Argument("made", (len(region.results),), "")
+        return Routine(name, title, taken, made, tuple(statements), _reads_kept(statements))
+
+
+def _reads_kept(statements: list[Statement]) -> bool:
+    def reads(tree: Tree) -> bool:
+        if isinstance(tree, Op):
+            return any(map(reads, tree.operands))
+        return isinstance(tree, Ref) and tree.name == "k"
+
+    return any(reads(s.value) or (s.routine is not None and s.routine.needs_kept) for s in statements)
+
+
 class _Writer:
-    def __init__(self, graph: Graph, results: Any, names: _Names) -> None:
-        self.graph, self.results, self.names = graph, results, names
+    def __init__(self, graph: Graph, results: Any, names: _Names, routines: _Routines) -> None:
+        self.graph, self.results, self.names, self.routines = graph, results, names, routines
         self.needed = graph.needed(results)
         self.uses = self._uses()
         self.given = {p for place in self.needed if place in graph.calls for p in graph.operands(place)}
@@ -236,6 +310,7 @@ class _Writer:
             tuple(parameters.values()),
             tuple(prepare),
             kept,
+            routines=tuple(self.routines.made.values()),
         )
 
     def _uses(self) -> Counter[int]:
@@ -278,7 +353,9 @@ class _Writer:
             self.sizes[place] = 1 + sum(self.sizes.get(p, 0) for p in operands if p not in self.named)
             name = self.graph.names.get(place)
             if place in self.graph.calls:
-                made += self._loop(place, section or self.graph.sections[place])
+                loops = self.graph.calls[place][0].condition is not None
+                written = self._loop if loops else self._call
+                made += written(place, section or self.graph.sections[place])
                 continue
             if place in self.graph.picks:
                 continue
@@ -292,6 +369,19 @@ class _Writer:
             made.append(Statement(target, tree, section or self.graph.sections[place]))
         return made
 
+    def _call(self, place: int, section: str) -> list[Statement]:
+        """A region that does not iterate: its operands as an array, a routine that makes another of them."""
+        region, operands = self.graph.calls[place]
+        routine, given = self.routines.of(region, [self._tree(operand) for operand in operands])
+        taken, made = (Ref(self.names.unique(f"{routine.name}_{part}")) for part in ("in", "out"))
+        for pick, k in self.graph.picks.items():
+            if self.graph.left[pick] == place:
+                self.named[pick] = Ref(made.name, k)
+        return [
+            Statement(taken, Op("array", given), section, ARRAY),
+            Statement(made, Op("call", (taken,)), section, CALL, routine),
+        ]
+
     def _loop(self, place: int, section: str) -> list[Statement]:
         """A region that iterates: variables, what the condition needs, the condition, the step."""
         region, operands = self.graph.calls[place]
@@ -303,7 +393,7 @@ class _Writer:
                 self.named[pick] = states[k]
         given = [self._tree(operand) for operand in operands]
         made = [Statement(x, tree, section, VARIABLE) for x, tree in zip(states, given, strict=False)]
-        inside = _Writer(region.graph, region.wanted, self.names)
+        inside = _Writer(region.graph, region.wanted, self.names, self.routines)
         inside.named = dict(zip((x.node for x in region.inputs), [*states, *given[count:]], strict=True))
         turn = Ref(self.names.unique("turn"))
         made.append(Statement(turn, float(region.most), section, REPEAT))

@@ -37,11 +37,12 @@ class NamedRegion:
     names: tuple[str, ...]
 
     @staticmethod
-    def of(graph: Graph, results: Sequence[Any]) -> NamedRegion:
+    def of(graph: Graph, results: Sequence[Any], title: str = "") -> NamedRegion:
         """What the results need is what it is given."""
         places = [place for place in graph.needed(list(results)) if place in graph.leaves]
         inputs = tuple(Expr(graph, place, False) for place in places)
-        return NamedRegion(Region(graph, inputs, tuple(results)), tuple(graph.leaves[p] for p in places))
+        region = Region(graph, inputs, tuple(results), title=title)
+        return NamedRegion(region, tuple(graph.leaves[p] for p in places))
 
     def __call__(self, opened: Mapping[str, Any] | None = None, **given: Values) -> Values:
         """Its results, with values of parameters by name; what it does not need is left out."""
@@ -121,22 +122,23 @@ class TracedPlant:
         return self._accelerating(True)
 
     def _accelerating(self, warm: bool) -> NamedRegion:
-        tracing, n = self._tracing(), self.arm.n
+        tracing, n, title = self._tracing(), self.arm.n, "accelerations"
         u, (signs, free) = inputs(tracing.graph, "u", n), self._flags(tracing)
         tau = self._torques(u, tracing.qd, tracing.symbols)
         if not depends_on_load(self.arm):
-            return NamedRegion.of(*_list(tracing.graph, tracing.held_forward(tau, signs, free)))
+            return NamedRegion.of(*_list(tracing.graph, tracing.held_forward(tau, signs, free)), title)
         guess = inputs(tracing.graph, "load_guess", self.loads) if warm else None
         found = tracing.under_load.found(tau, signs, free, guess, ROUGH if warm else CLOSE)
         results = [*tracing.under_load.spoilt(found), *(found.felt if warm else ())]
-        return NamedRegion.of(*_list(tracing.graph, results))
+        return NamedRegion.of(*_list(tracing.graph, results), title)
 
     @cached_property
     def needed(self) -> NamedRegion:
         """What drives must give at accelerations that stand in the place of u."""
         tracing = self._tracing()
         x, (signs, _) = inputs(tracing.graph, "u", self.arm.n), self._flags(tracing)
-        return NamedRegion.of(*_list(tracing.graph, tracing.inverse(tracing.qd, x, signs)))
+        tau = tracing.inverse(tracing.qd, x, signs)
+        return NamedRegion.of(*_list(tracing.graph, tau), "torques needed")
 
     @cached_property
     def resting(self) -> NamedRegion:
@@ -147,7 +149,8 @@ class TracedPlant:
         dry = np.flatnonzero(self.dry)
         pushed = [a * sum((M[i, j] * lost[j] for j in dry), 0.0) for i, a in enumerate(free)]
         change = tracing.solved_backwards(held(M, free), np.array(pushed, dtype=object))
-        return NamedRegion.of(tracing.graph, [a * v + c for a, v, c in zip(free, qd, change, strict=True)])
+        settled = [a * v + c for a, v, c in zip(free, qd, change, strict=True)]
+        return NamedRegion.of(tracing.graph, settled, "velocities settled")
 
     def _tracing(self) -> Tracing:
         return Tracing(self.arm, self.parameters, single=self.single)

@@ -95,7 +95,7 @@ def call(name: str, argument: str) -> str:
 def functions(statements: Iterable[Statement]) -> set[str]:
     """What the statements do beside + - * /: sqrt, cos, sin, sign, abs, exp, atan2, choose, lookup, rint."""
     called = {op.operator for s in statements for op in parts(s.value) if isinstance(op, Op)}
-    return called - {"+", "-", "*", "/", "<", "neg"}
+    return called - {"+", "-", "*", "/", "<", "neg", "array", "call"}
 
 
 def tables(statements: Iterable[Statement]) -> dict[LookupTable, str]:

@@ -1,5 +1,5 @@
-"""Controllers as C with one interface: a sample in, a voltage out, from the same graph
-as all generated code.
+"""Controllers as code with one interface: a sample in, a voltage out, from the same graph as all generated
+code. C has a function that keeps the state, other languages return it.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ from numpy.typing import ArrayLike
 
 from forearm import __version__
 from forearm.arm.arm import Arm
-from forearm.codegen.generate import DTYPES, NAMES, Source, identifier
+from forearm.codegen.generate import NAMES, TracedProgram, check_dtype, identifier, language_of
 from forearm.codegen.languages import c, c_family, describing
-from forearm.codegen.program import Program, program_of
+from forearm.codegen.program import Program
+from forearm.codegen.source import Source
 from forearm.codegen.text import folded
 from forearm.control.gains import BANDWIDTH, Gains
 from forearm.control.hand_laws import LawOfArm, arm_law_of, law_in_hand_space
 from forearm.control.laws import LAWS, PERIOD, Law, law_of
-from forearm.values import check_choice
+from forearm.errors import InputError
+from forearm.targets.object_source import machine_of, object_of, target_dtype
 
 
 def controller_code(
@@ -31,10 +33,13 @@ def controller_code(
     most: ArrayLike | None = None,
     open_gains: bool = False,
     name: str | None = None,
-    dtype: str = "float64",
+    dtype: str | None = None,
+    language: str = "c",
+    target: str | None = None,
 ) -> Source:
-    """C99 of a controller:
-    `NAME_step(q, qd, q_wanted, qd_wanted, qdd_wanted, state, voltage)`, once a period.
+    """Code of a controller, to be called once a period: in C
+    `NAME_step(q, qd, q_wanted, qd_wanted, qdd_wanted, state, voltage)`, which keeps the state; in other
+    languages NAME, to which a law's state is given and which returns `state_next`.
 
     Where a motor's constants are not known, `tau` comes out in the place of `voltage`.
 
@@ -49,9 +54,62 @@ def controller_code(
         most: largest torques (n,), N m (N); None: the joints' max_effort.
         open_gains: whether gains are set at run time by `NAME_prepare`.
         name: NAME; None: of the arm and the law.
-        dtype: "float64" or "float32".
+        dtype: "float64" or "float32"; None: "float64", and what the target machine computes in hardware.
+        language: as `fa.generate` takes it, but LaTeX.
+        target: a machine to make an object file for, as `fa.generate` takes it; None: text in the language.
     """
-    check_choice(dtype, DTYPES, "controller, dtype")
+    written = language_of(language)
+    if written.name == "latex":
+        raise InputError("controller, language: a controller is code; take one of the other languages.")
+    in_c = written.name == "c" and target is None
+    made, traced = _traced_controller(
+        arm, law, bandwidth, gains, friction, period, most, open_gains, name, in_c
+    )
+    if target is not None:
+        machine = machine_of(target, language)
+        return object_of(replace(traced, single=target_dtype(machine, dtype) == "float32"), machine)
+    dtype = "float64" if dtype is None else dtype
+    check_dtype(dtype, written.name)
+    program = replace(traced, single=dtype == "float32").program()
+    text, header = written.write(program)
+    if not in_c:
+        return Source(text, header, program.counts, program.name, written.name, written.others(program))
+    text += "\n" + _step(program, made)
+    return Source(text, _header(program, made), program.counts, program.name, "c")
+
+
+def controller_program(
+    arm: Arm,
+    law: str | LawOfArm,
+    *,
+    bandwidth: float = BANDWIDTH,
+    gains: Gains | None = None,
+    friction: bool = True,
+    period: float = PERIOD,
+    most: ArrayLike | None = None,
+    open_gains: bool = False,
+    name: str | None = None,
+    in_c: bool = False,
+) -> tuple[Law, Program]:
+    """A law traced, and the program of it before any language."""
+    made, traced = _traced_controller(
+        arm, law, bandwidth, gains, friction, period, most, open_gains, name, in_c
+    )
+    return made, traced.program()
+
+
+def _traced_controller(
+    arm: Arm,
+    law: str | LawOfArm,
+    bandwidth: float,
+    gains: Gains | None,
+    friction: bool,
+    period: float,
+    most: ArrayLike | None,
+    open_gains: bool,
+    name: str | None,
+    in_c: bool,
+) -> tuple[Law, TracedProgram]:
     if isinstance(law, str) and law in LAWS:
         made, label = law_of(arm, law, bandwidth, gains, friction, period, most, open_gains), law
     else:
@@ -59,22 +117,10 @@ def controller_code(
         made, label = law_in_hand_space(arm, chosen, most, open_gains), chosen.name
         period = getattr(law, "period", period)
     title = identifier(f"{arm.name[:24]}_{label}" if name is None else name)
-    traced = made.traced
-    program = program_of(
-        traced.graph,
-        traced.results,
-        title,
-        _about(made, period),
-        traced.inputs,
-        traced.outputs,
-        made.parameters,
-    )
-    program = replace(program, single=dtype == "float32")
-    text, _ = c.write(program)
-    return Source(text + "\n" + _step(program, made), _header(program, made), program.counts, title, "c")
+    return made, TracedProgram(made.traced, title, _about(made, period, in_c), made.parameters)
 
 
-def _about(law: Law, period: float) -> tuple[str, ...]:
+def _about(law: Law, period: float, in_c: bool) -> tuple[str, ...]:
     arm = law.arm
     limits = (
         "within the motors' limits of voltage and current"
@@ -85,9 +131,11 @@ def _about(law: Law, period: float) -> tuple[str, ...]:
         f"{law.about}, of {arm.name}, {arm.n} joints; e is wanted less measured.",
         "",
         f"Joints in order: {', '.join(j.name for j in arm.joints)}. Out comes {law.output}, {limits}.",
-        "Call the function that ends in _step once a period"
+        f"Call the function{' that ends in _step' if in_c else ''} once a period"
         + (f" of {period:g} s." if law.has_state else "."),
     ]
+    if law.has_state and not in_c:
+        lines += [f"Give state_next back as state at the next call; it is {law.kept}, all 0 at the start."]
     return (*lines, *([NAMES] if law.regrouped else []), f"Generated by forearm {__version__}.")
 
 

@@ -29,7 +29,7 @@ def arms() -> list[str]:
 def is_builtin(name: str) -> bool:
     """Whether an arm of this name comes with forearm."""
     return bool(CHAIN.fullmatch(name)) or (
-        re.fullmatch(r"[a-z0-9-]{1,100}", name) is not None and _file(name).is_file()
+        re.fullmatch(r"[a-z0-9-]{1,100}", name) is not None and builtin_file(name).is_file()
     )
 
 
@@ -38,14 +38,15 @@ def load_builtin(name: str, hand: str | None = None) -> Arm:
     if match := CHAIN.fullmatch(name):
         made = chain(int(match[1]))
         return made if hand is None else made.replace(hand=hand)
-    return _kept(name) if hand is None else read_armfile(_file(name), hand)
+    return _kept(name) if hand is None else read_armfile(builtin_file(name), hand)
 
 
 @cache
 def _kept(name: str) -> Arm:
     """The arm of a file that comes with forearm, once: what is worked out for an arm is kept with the arm."""
-    return read_armfile(_file(name), None)
+    return read_armfile(builtin_file(name), None)
 
 
-def _file(name: str) -> Path:
+def builtin_file(name: str) -> Path:
+    """The arm file of a built-in arm; of a chain there is none."""
     return folder() / f"{name}.toml"

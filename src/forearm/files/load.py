@@ -70,15 +70,8 @@ def _read(
 ) -> Arm:
     if not isinstance(source, str | os.PathLike):
         raise InputError(f"load: expected a name or a path, got {shorten(source)}.")
-    folders = _folders(packages)
     text = os.fspath(source)
-    path = Path(text)
-    if isinstance(source, str) and text.endswith("_description"):
-        from forearm.files.described import description, is_described  # where used: an extra package
-
-        if is_described(text):
-            path, own = description(text)
-            folders = own | folders
+    path, folders = located_file(source, packages)
     ending = path.suffix.lower()
     if ending in XML:
         from forearm.files.urdf_read import Options  # where used: loading is part of every start
@@ -101,6 +94,21 @@ def _read(
         f"load: {shorten(text)}: the file must end in .toml (arm file), .urdf or .xml (MJCF), so that it is "
         "clear which."
     )
+
+
+def located_file(
+    source: str | os.PathLike[str], packages: Mapping[str, str | os.PathLike[str]]
+) -> tuple[Path, dict[str, Path]]:
+    """The path of a source, which may be a name of robot_descriptions, and the folders of packages."""
+    folders = _folders(packages)
+    text = os.fspath(source)
+    if isinstance(source, str) and text.endswith("_description"):
+        from forearm.files.described import description, is_described  # where used: an extra package
+
+        if is_described(text):
+            path, own = description(text)
+            return path, own | folders
+    return Path(text), folders
 
 
 def _known(text: str) -> str:

@@ -61,13 +61,7 @@ def arm_from_robot(
     robot: Element, data: bytes, name: str, hand: str | None, options: Options, path: Path
 ) -> Arm:
     """The arm in the root element of a URDF or xacro text; its meshes lie where they do from its `path`."""
-    _check_robot(robot, name)
-    if _is_xacro(robot):
-        from forearm.files.xacro import expand_xacro  # where used: an extra
-
-        name = f"{name} (expanded)"
-        robot = parse_xml(expand_xacro(data, path, options.packages), name, MOST_OF_TAG)
-        _check_robot(robot, name)
+    robot, name = expanded_robot(robot, data, name, path, options.packages)
     report = UrdfReport(name)
     reader = _Reader(name, options, path.parent, report)
     joints = reader.with_leaders([reader.joint(element) for element in robot.all("joint")])
@@ -91,6 +85,21 @@ def arm_from_robot(
         )
     report.warn(stacklevel=6)  # whoever called fa.load, seen from there
     return arm
+
+
+def expanded_robot(
+    robot: Element, data: bytes, name: str, path: Path, packages: Mapping[str, Path]
+) -> tuple[Element, str]:
+    """The root of the URDF that a file holds or, if it is xacro, stands for, and its name in messages."""
+    _check_robot(robot, name)
+    if not _is_xacro(robot):
+        return robot, name
+    from forearm.files.xacro import expand_xacro  # where used: an extra
+
+    name = f"{name} (expanded)"
+    robot = parse_xml(expand_xacro(data, path, packages), name, MOST_OF_TAG)
+    _check_robot(robot, name)
+    return robot, name
 
 
 def _check_robot(robot: Element, name: str) -> None:

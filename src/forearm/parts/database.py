@@ -140,6 +140,12 @@ class Component:
 
 def read_parts(path: Path) -> tuple[Component, ...]:
     """The links of a parts file, each a tree of parts and sections."""
+    data = parts_tables(path)
+    return tuple(_link(block, data.get("materials", {}), path) for block in data["link"])
+
+
+def parts_tables(path: Path) -> dict[str, Any]:
+    """The tables of a parts file, checked one by one."""
     document = read_toml(path)
     if document.get("schema") != SCHEMA:
         raise InputError(f"{path.name}: not a parts file: the first line must be schema = {SCHEMA!r}.")
@@ -150,13 +156,13 @@ def read_parts(path: Path) -> tuple[Component, ...]:
                 f"{path.name}, link {name!r}: {count} links of that name; put their "
                 "parts into one, or rename."
             )
-    return tuple(_link(block, data.get("materials", {}), path) for block in data["link"])
+    return data
 
 
 def _link(block: dict[str, Any], materials: dict[str, float], path: Path) -> Component:
     where = f"{path.name}, link {block['name']!r}"
     parts = tuple(_part(part, materials, path, where) for part in block["part"])
-    return _holding("link", block["name"], parts, _place(block), where)
+    return _holding("link", block["name"], parts, place_of(block), where)
 
 
 def _part(block: dict[str, Any], materials: dict[str, float], path: Path, where: str) -> Component:
@@ -166,7 +172,7 @@ def _part(block: dict[str, Any], materials: dict[str, float], path: Path, where:
         name = section.get("name", f"{section['shape']} {index + 1}")
         with located(f"{where}, section {name!r}"):
             sections.append(_section(name, section, materials, path))
-    return _holding("part", block["name"], tuple(sections), _place(block), where, block.get("drawing", ""))
+    return _holding("part", block["name"], tuple(sections), place_of(block), where, block.get("drawing", ""))
 
 
 def _section(name: str, block: dict[str, Any], materials: dict[str, float], path: Path) -> Component:
@@ -176,7 +182,7 @@ def _section(name: str, block: dict[str, Any], materials: dict[str, float], path
         density = -density
     own = Mass(density * moments.volume, moments.centroid, density * inertia_from_pseudo(moments.second))
     return Component(
-        "section", name, own, _place(block), what=("hole: " if density < 0 else "") + block["shape"]
+        "section", name, own, place_of(block), what=("hole: " if density < 0 else "") + block["shape"]
     )
 
 
@@ -212,7 +218,8 @@ def _density(block: dict[str, Any], materials: dict[str, float], volume: float) 
     return chosen(materials, block["material"], "material")
 
 
-def _place(block: dict[str, Any]) -> Floats:
+def place_of(block: dict[str, Any]) -> Floats:
+    """The pose (4, 4) of a section, part or link in what holds it."""
     return pose_xyz_rpy(block.get("xyz", (0.0, 0.0, 0.0)), block.get("rpy", (0.0, 0.0, 0.0)))
 
 

@@ -32,14 +32,14 @@ def mesh_moments(triangles: Floats, name: str = "mesh") -> Moments:
     V = sum v,  V c = sum v s/4,  S_o = sum v/20 (a a^T + b b^T + c c^T + s s^T),  s = a + b + c.
     A mesh that is inside out gives the moments of the same mesh turned right; no volume is refused.
     """
-    corners = _checked(triangles, name)
+    corners = check_triangles(triangles, name)
     middle = corners.mean(axis=(0, 1))
     local = corners - middle
     a, b, c = local[:, 0], local[:, 1], local[:, 2]
     s = a + b + c
     v = np.add.reduce(a * np.cross(b - a, c - a), axis=1) / 6  # edges: less cancellation than b x c
     volume = float(v.sum())
-    size = _diagonal(corners)
+    size = diagonal(corners)
     if not abs(volume) > NO_VOLUME * size * size * size:
         raise InputError(f"{name}: the mesh encloses no volume; export the outer skin of a solid body.")
     centre = weighted(v, s) / (4 * volume)
@@ -52,11 +52,11 @@ def check_closed(triangles: Floats, name: str) -> None:
 
     Corners are welded where they are equal, and only if that leaves a fault where they are within WELD.
     """
-    corners = _checked(triangles, name)
-    vertices, labels = _weld_equal(corners.reshape(-1, 3))
+    corners = check_triangles(triangles, name)
+    vertices, labels = weld_equal(corners.reshape(-1, 3))
     faults = _edge_faults(labels.reshape(-1, 3))
     if faults is not None:
-        near = _weld_near(vertices, WELD * _diagonal(corners))
+        near = weld_near(vertices, WELD * diagonal(corners))
         faults = _edge_faults(near[labels].reshape(-1, 3))
     if faults is None:
         return
@@ -81,10 +81,10 @@ def read_stl(path: Path, scale: float = 1.0) -> Floats:
     factor = positive(name, "scale", scale)
     corners = _parse(read_bytes(path, MOST_BYTES), name)
     with np.errstate(over="ignore"):  # what overflows here is refused in the same breath
-        return _checked(corners * factor, name)
+        return check_triangles(corners * factor, name)
 
 
-def _checked(triangles: Floats, name: str) -> Floats:
+def check_triangles(triangles: Floats, name: str) -> Floats:
     """Pass an array (m, 3, 3) of one to MOST_TRIANGLES triangles with corners within LONGEST."""
     if triangles.ndim != 3 or triangles.shape[1:] != (3, 3) or not 1 <= len(triangles) <= MOST_TRIANGLES:
         raise InputError(
@@ -105,11 +105,12 @@ def _point(p: Floats) -> str:
     return f"({p[0]:.9g}, {p[1]:.9g}, {p[2]:.9g})"
 
 
-def _diagonal(corners: Floats) -> float:
+def diagonal(corners: Floats) -> float:
+    """The diagonal of the bounding box."""
     return norm(np.ptp(corners.reshape(-1, 3), axis=0))
 
 
-def _weld_equal(points: Floats) -> tuple[Floats, Labels]:
+def weld_equal(points: Floats) -> tuple[Floats, Labels]:
     """Distinct points, and for each point the number of its distinct one."""
     order = np.lexsort(points.T)
     ordered = points[order]
@@ -119,7 +120,7 @@ def _weld_equal(points: Floats) -> tuple[Floats, Labels]:
     return ordered[fresh], labels
 
 
-def _weld_near(points: Floats, tolerance: float) -> Labels:
+def weld_near(points: Floats, tolerance: float) -> Labels:
     """One label for all points that a chain of steps within tolerance joins.
 
     Two points nearer than half a cell share a cell in at least one of eight grids shifted by half a cell.

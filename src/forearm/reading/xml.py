@@ -17,6 +17,7 @@ from forearm.values import number_in
 MAX_XML_BYTES = 32_000_000
 MAX_ELEMENTS = 500_000
 MAX_DEPTH = 200
+TEXT_BUFFER = 1 << 20
 
 
 @dataclass
@@ -48,6 +49,7 @@ def parse_xml(data: bytes, name: str, max_of_tag: dict[str, int] | None = None) 
     """The root element of XML text; `max_of_tag` bounds how many of some tags there may be."""
     parser = expat.ParserCreate()
     parser.buffer_text = True
+    parser.buffer_size = TEXT_BUFFER  # long texts come in few pieces, which are added up
     stack: list[Element] = []
     roots: list[Element] = []
     seen: dict[str, int] = {}

@@ -62,14 +62,17 @@ def planner(n: int, has_duration: bool) -> TracedFunction:
     The status is a number of `PlanStatus`, NaN where a number is not finite. Bits are those of floats.
     """
 
-    def traced() -> Traced:
-        from forearm.codegen.functions import traced_formula
+    key = ("bang_bang", n, has_duration)
+    return compile_function(lambda: traced_planner(n, has_duration), "bang_bang", key=key, contract=False)
 
-        def formula(*given: Any) -> dict[str, Any]:
-            made = synchronised(given[:4], given[4:8], given[8][0] if has_duration else None)
-            return made._asdict() | {"status": [made.status], "duration": [made.duration]}
 
-        inputs = dict.fromkeys((*STATES, *LIMITS), n) | ({"asked": 1} if has_duration else {})
-        return traced_formula(formula, inputs)
+def traced_planner(n: int, has_duration: bool) -> Traced:
+    """What `planner` compiles, on the graph."""
+    from forearm.codegen.functions import traced_formula
 
-    return compile_function(traced, "bang_bang", key=("bang_bang", n, has_duration), contract=False)
+    def formula(*given: Any) -> dict[str, Any]:
+        made = synchronised(given[:4], given[4:8], given[8][0] if has_duration else None)
+        return made._asdict() | {"status": [made.status], "duration": [made.duration]}
+
+    inputs = dict.fromkeys((*STATES, *LIMITS), n) | ({"asked": 1} if has_duration else {})
+    return traced_formula(formula, inputs)

@@ -5,12 +5,14 @@ acceleration between them.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from forearm.symbols.scalars import Scalar, choose, minimum
 from forearm.trajectories.sampling import motion_columns, save_motion, times_within
 
 Array = NDArray[np.float64]
@@ -95,16 +97,11 @@ class Switching:
         since = (times - self.times[k])[:, None]
         # The end of a segment is met where the time says so, not where a sum of rounded times does.
         until = np.where(times == self.times[k + 1], 0.0, self.segments[k] - since[:, 0])[:, None]
-        t1, t3 = self.phases[k, :, 0], self.phases[k, :, 2]
-        a1, a3 = self.accelerations[k, :, 0], self.accelerations[k, :, 2]
-        x0, v0, x1, v1 = self.points[k], self.velocities[k], self.points[k + 1], self.velocities[k + 1]
-        first = np.minimum(since, t1)
-        held = v0 + a1 * first
-        q = x0 + 0.5 * (v0 + held) * first + held * (since - first)
-        last = (until <= t3) & ((since > 0.0) | (until == 0.0))
-        qd = np.where(last, v1 - a3 * until, held)
-        q = np.where(last, x1 - 0.5 * (v1 + qd) * until, q)
-        return q, qd, np.where((since < t1) & (until > 0.0), a1, np.where(until <= t3, a3, 0.0))
+        ends = self.points[k], self.velocities[k], self.points[k + 1], self.velocities[k + 1]
+        times_of = self.phases[k, :, 0], self.phases[k, :, 2]
+        rates = self.accelerations[k, :, 0], self.accelerations[k, :, 2]
+        made: tuple[Array, Array, Array] = segment_state(since, until, ends, times_of, rates)
+        return made
 
     def extremes(self) -> tuple[Array, Array, Array]:
         """The least q, the largest q and the largest |qd| on the way, (n,) each."""
@@ -141,3 +138,22 @@ class Switching:
 
     def __repr__(self) -> str:
         return f"<Switching of {self.n} joints through {len(self.points)} points in {self.duration:g} s>"
+
+
+def segment_state(
+    since: Scalar, until: Scalar, ends: Sequence[Scalar], times: Sequence[Scalar], rates: Sequence[Scalar]
+) -> tuple[Scalar, Scalar, Scalar]:
+    """q, qd, qdd of a joint in a segment, over any scalar, so long `since` its start and `until` its end.
+
+    `ends` are q and qd at its start and at its end, `times` and `rates` those of its first and last phase.
+    """
+    (x0, v0, x1, v1), (t1, t3), (a1, a3) = ends, times, rates
+    first = minimum(since, t1)
+    held = v0 + a1 * first
+    q = x0 + 0.5 * (v0 + held) * first + held * (since - first)
+    ending = choose(t3, until, 0.0, 1.0)  # in the last phase; at the start only of a segment that is over
+    last = choose(0.0, since, ending, choose(0.0, until, 0.0, ending))
+    qd = choose(0.0, last, v1 - a3 * until, held)
+    q = choose(0.0, last, x1 - 0.5 * (v1 + qd) * until, q)
+    braking = choose(t3, until, 0.0, a3)
+    return q, qd, choose(since, t1, choose(0.0, until, a1, braking), braking)

@@ -6,7 +6,20 @@ import re
 from collections.abc import Callable, Iterable
 
 from forearm.codegen.languages import describing
-from forearm.codegen.program import END, NEXT, REPEAT, VALUE, WHILE, Argument, Program, Ref, Statement
+from forearm.codegen.program import (
+    ARRAY,
+    END,
+    NEXT,
+    REPEAT,
+    VALUE,
+    WHILE,
+    Argument,
+    Op,
+    Program,
+    Ref,
+    Routine,
+    Statement,
+)
 from forearm.codegen.text import Dialect, expression, folded, number, paragraphs, read, rounds, sectioned
 from forearm.symbols.table import LookupTable
 
@@ -44,10 +57,11 @@ def literal(value: float, scalar: str) -> str:
 
 def comment(lines: Iterable[str]) -> list[str]:
     """A comment of its own lines, which no text can end."""
-    return ["/*", *(f" * {_harmless(line)}".rstrip() for line in paragraphs(lines)), " */"]
+    return ["/*", *(f" * {harmless(line)}".rstrip() for line in paragraphs(lines)), " */"]
 
 
-def _harmless(text: str) -> str:
+def harmless(text: str) -> str:
+    """Text that neither ends a comment nor begins one."""
     return MARKS.sub(" ", text)
 
 
@@ -93,12 +107,14 @@ def definitions(
     scalar: str,
     before: str = "",
     opening: Callable[[Statements], list[str]] = lambda _: [],
+    inside: str = "static ",
 ) -> list[str]:
     """The functions of the program. `before` stands above each, the lines of
-    `opening` at the start of each.
+    `opening` at the start of each; `inside` stands in front of routines.
     """
     lines: list[str] = []
-    for signature, arguments, statements in _functions(program, scalar):
+    routines = [(f"{inside}{head}", arguments, body) for head, arguments, body in _routines(program, scalar)]
+    for signature, arguments, statements in [*routines, *_functions(program, scalar)]:
         first = [*_unused(statements, arguments), *opening(statements)]
         lines += [
             "",
@@ -108,8 +124,23 @@ def definitions(
             *first,
             *([""] if first and statements else []),
         ]
-        lines += [*_body(statements, dialect, scalar), "}"]
+        lines += [*_body(program, statements, dialect, scalar), "}"]
     return lines[1:]
+
+
+def _routines(program: Program, scalar: str) -> list[tuple[str, tuple[Argument, ...], Statements]]:
+    """Signature, arguments and statements of each routine."""
+    made: list[tuple[str, tuple[Argument, ...], Statements]] = []
+    for routine in program.routines:
+        taken = describing.routine_arguments(program, routine)
+        signature = _signature(routine_name(program, routine), taken, (routine.made,), scalar)
+        made.append((signature, (*taken, routine.made), routine.statements))
+    return made
+
+
+def routine_name(program: Program, routine: Routine) -> str:
+    """A routine's name in a file of its own."""
+    return f"{program.name}_{routine.name}"
 
 
 def _functions(program: Program, scalar: str) -> list[tuple[str, tuple[Argument, ...], Statements]]:
@@ -136,9 +167,17 @@ def _unused(statements: Statements, arguments: tuple[Argument, ...]) -> list[str
     return [f"{INDENT}(void){a.name};" for a in arguments if a.name not in used]
 
 
-def _body(statements: Statements, dialect: Dialect, scalar: str) -> list[str]:
+def _body(program: Program, statements: Statements, dialect: Dialect, scalar: str) -> list[str]:
     def written(statement: Statement) -> list[str]:
         name, role = entry(statement.target), statement.role
+        if role == ARRAY:
+            return folded(
+                f"const {scalar} {name}[{max(statement.size, 1)}] = {{{values(statement)}}};", INDENT
+            )
+        if statement.routine is not None:
+            kept = ", k" if statement.routine.needs_kept else ""
+            called = f"{routine_name(program, statement.routine)}({values(statement)}{kept}, {name});"
+            return [f"{INDENT}{scalar} {name}[{statement.size}];", *folded(called, INDENT)]
         if role == REPEAT:
             most = rounds(statement)
             return [f"{INDENT}for (int {name} = 0; {name} < {most}; {name}++) {{"]
@@ -150,4 +189,8 @@ def _body(statements: Statements, dialect: Dialect, scalar: str) -> list[str]:
         kind = "" if statement.target.index is not None or role == NEXT else f"{scalar} "
         return folded(f"{'const ' if kind and role == VALUE else ''}{kind}{name} = {value};", INDENT)
 
-    return sectioned(statements, lambda section: f"{INDENT}/* {_harmless(section)} */", written)
+    def values(statement: Statement) -> str:
+        assert isinstance(statement.value, Op)
+        return ", ".join(expression(operand, dialect) for operand in statement.value.operands)
+
+    return sectioned(statements, lambda section: f"{INDENT}/* {harmless(section)} */", written)

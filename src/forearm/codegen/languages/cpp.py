@@ -27,7 +27,7 @@ def write(program: Program) -> tuple[str, str]:
         "Containers of Eigen and std are passed by their data().",
     ]
     lines = [*c_family.comment(about), f"#ifndef {guard}", f"#define {guard}", "", "#include <cmath>", ""]
-    named = tables((*program.prepare, *program.statements))
+    named = tables(program.every_statement)
     dialect = Dialect(
         lambda value: f"{scalar}({number(value)})",
         c_family.entry,
@@ -42,6 +42,7 @@ def write(program: Program) -> tuple[str, str]:
         scalar,
         f"template <typename {scalar}>",
         lambda statements: _opening(statements, scalar, named),
+        inside="",
     )
     return "\n".join([*lines, "", "#endif"]) + "\n", ""
 
@@ -49,7 +50,7 @@ def write(program: Program) -> tuple[str, str]:
 def _scalar(program: Program) -> str:
     """T, which is also what a pose likes to be called."""
     names = {program.name, *(a.name for a in (*program.inputs, *program.outputs))}
-    names |= {s.target.name for s in (*program.prepare, *program.statements)}
+    names |= {s.target.name for s in program.every_statement}
     return "Scalar" if "T" in names else "T"
 
 

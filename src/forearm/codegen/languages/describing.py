@@ -4,11 +4,11 @@ arguments, units, parameters.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from forearm.codegen.program import Argument, Program, Ref
+from forearm.codegen.program import ARRAY, CALL, Argument, Program, Ref, Routine, Statement
 from forearm.codegen.text import number
 
 Shapes = dict[str, tuple[int, ...]]
@@ -29,6 +29,11 @@ def given(program: Program) -> tuple[Argument, ...]:
     return (*program.inputs, *([kept(program)] if program.parameters else []))
 
 
+def routine_arguments(program: Program, routine: Routine) -> tuple[Argument, ...]:
+    """What a routine is given: its array, then k if it reads that."""
+    return (routine.taken, *([kept(program)] if routine.needs_kept else []))
+
+
 def shapes(*arguments: Argument) -> Shapes:
     """The shape of each argument by name."""
     return {a.name: a.shape for a in arguments}
@@ -37,6 +42,11 @@ def shapes(*arguments: Argument) -> Shapes:
 def subscripts(ref: Ref, known: Shapes) -> tuple[int, ...]:
     """The subscripts, from 0, of an entry that has a flat index; none for a single value."""
     return () if ref.index is None else tuple(int(i) for i in np.unravel_index(ref.index, known[ref.name]))
+
+
+def local_shapes(statements: Iterable[Statement]) -> Shapes:
+    """The shapes of the arrays that statements make for routines and by them."""
+    return {s.target.name: (s.size,) for s in statements if s.role in (ARRAY, CALL)}
 
 
 def title(program: Program) -> str:

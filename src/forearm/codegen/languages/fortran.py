@@ -8,7 +8,7 @@ from forearm.codegen.languages import describing
 from forearm.codegen.languages.describing import Shapes
 from forearm.codegen.languages.language import Language
 from forearm.codegen.languages.naming import LONGEST_IN_FORTRAN, legal
-from forearm.codegen.program import END, REPEAT, WHILE, Argument, Program, Ref, Statement
+from forearm.codegen.program import ARRAY, END, REPEAT, WHILE, Argument, Op, Program, Ref, Statement
 from forearm.codegen.text import (
     CODE_WIDTH,
     COMMENT_WIDTH,
@@ -78,17 +78,20 @@ def write(program: Program) -> tuple[str, str]:
         f"module {name}_module",
         f"    use, intrinsic :: iso_fortran_env, only: {kind} => {real}",
     ]
-    if "rint" in functions((*program.prepare, *program.statements)):
+    if "rint" in functions(program.every_statement):
         lines += ["    use, intrinsic :: ieee_arithmetic, only: ieee_rint"]
     lines += ["    implicit none", "    private", f"    public :: {', '.join(public)}", ""]
-    named = tables((*program.prepare, *program.statements))
+    named = tables(program.every_statement)
     for table, called in named.items():
         lines += _array_of(called, [_number(value, kind) for value in table.numbers], kind)
     lines += ["contains"]
     if program.parameters:
         lines += _subroutine(f"{name}_prepare", (p,), (k,), program.prepare, named, kind)
     lines += _subroutine(name, given, program.outputs, program.statements, named, kind)
-    if "sign" in functions((*program.prepare, *program.statements)):
+    for routine in program.routines:
+        taken = describing.routine_arguments(program, routine)
+        lines += _subroutine(routine.name, taken, (routine.made,), routine.statements, named, kind)
+    if "sign" in functions(program.every_statement):
         lines += SIGN.replace("dp", kind).splitlines()
     lines += LOOK_UP.replace("dp", kind).splitlines() if named else []
     return "\n".join([*lines, "", f"end module {name}_module"]) + "\n", ""
@@ -102,14 +105,16 @@ def _subroutine(
     named: Mapping[LookupTable, str],
     kind: str,
 ) -> list[str]:
-    known = describing.shapes(*taken, *made)
+    arrays = describing.local_shapes(statements)
+    known = describing.shapes(*taken, *made) | arrays
     names = ", ".join(a.name for a in (*taken, *made))
     lines = ["", *_folded(f"pure subroutine {name}({names})", 1)]
     lines += [f"        real({kind}), intent(in) :: {_array(a)}" for a in taken]
     lines += [f"        real({kind}), intent(out) :: {_array(a)}" for a in made]
     counters = dict.fromkeys(s.target.name for s in statements if s.role == REPEAT)
     own = dict.fromkeys(s.target.name for s in statements if s.target.index is None)
-    lines += _declared((name for name in own if name not in counters), kind)
+    lines += _declared((name for name in own if name not in counters and name not in arrays), kind)
+    lines += [f"        real({kind}) :: {name}({size})" for name, (size,) in arrays.items()]
     lines += [f"        integer :: {name}" for name in counters]
     lines += [*_idle(taken, made, statements, kind), "", *_body(statements, known, named, kind)]
     return [*lines, f"    end subroutine {name}"]
@@ -162,6 +167,15 @@ def _body(
             return [f"        do {name} = 1, {rounds(statement)}"]
         if statement.role == END:
             return ["        end do"]
+        if statement.role == ARRAY:
+            assert isinstance(statement.value, Op)
+            numbers = [expression(operand, dialect) for operand in statement.value.operands]
+            return _filled(name, numbers)
+        if statement.routine is not None:
+            assert isinstance(statement.value, Op)
+            given = [expression(operand, dialect) for operand in statement.value.operands]
+            given += ["k"] if statement.routine.needs_kept else []
+            return _folded(f"call {statement.routine.name}({', '.join([*given, name])})", 2)
         value = expression(statement.value, dialect)
         return _folded(f"if (.not. ({value})) exit" if statement.role == WHILE else f"{name} = {value}", 2)
 
@@ -173,6 +187,15 @@ def _body(
         named,
     )
     return sectioned(statements, lambda section: f"        ! {section}", written)
+
+
+def _filled(name: str, numbers: list[str]) -> list[str]:
+    """Statements that fill an array, some entries in each, since continuation lines are limited."""
+    lines: list[str] = []
+    for start in range(0, len(numbers), ROW):
+        part = numbers[start : start + ROW]
+        lines += _folded(f"{name}({start + 1}:{start + len(part)}) = [{', '.join(part)}]", 2)
+    return lines
 
 
 def _number(value: float, kind: str) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
-from forearm.codegen.program import Argument, Op, Program, Ref, Statement, Tree
+from forearm.codegen.program import Argument, Op, Program, Ref, Routine, Statement, Tree
 from forearm.codegen.text import tables
 from forearm.errors import InputError, shorten
 
@@ -34,52 +34,89 @@ RESERVED = frozenset(word.lower() for word in keyword.kwlist) | frozenset(
 )
 
 
-def legal(program: Program, longest: int = LONGEST_ELSEWHERE) -> Program:
+def legal(
+    program: Program,
+    longest: int = LONGEST_ELSEWHERE,
+    also: frozenset[str] = frozenset(),
+    shaped: Callable[[str], str] = str,
+) -> Program:
     """The program with its values and arguments under names that are legal, and mean nothing
-    else, in every language.
+    else, in every language; `also` are words of one language, in lower case, whose names are as `shaped`
+    leaves them.
 
     The name of the program itself, of at most `longest` characters, is the caller's to choose and stays: one
     that cannot be used is an InputError.
     """
-    _check(program.name, longest)
+    _check(program.name, longest, also)
     arguments = (*program.inputs, *program.outputs)
-    values = [s.target.name for s in (*program.prepare, *program.statements) if s.target.index is None]
     # Beside the prepared k, Fortran takes no K.
     reserved = (
         RESERVED
+        | also
         | {program.name.lower() + suffix for suffix in SUFFIXES}
+        | {
+            name
+            for routine in program.routines
+            for name in (routine.name, f"{program.name.lower()}_{routine.name}")
+        }
         | ({"k"} if program.parameters else set())
-        | set(tables((*program.prepare, *program.statements)).values())
+        | set(tables(program.every_statement).values())
     )
-    new = _renamed([*(a.name for a in arguments), *values], reserved)
-    if not new:
-        return program
-
-    def argument(old: Argument) -> Argument:
-        return replace(old, name=new.get(old.name, old.name))
-
-    def ref(old: Ref) -> Ref:
-        return replace(old, name=new.get(old.name, old.name))
-
-    def tree(old: Tree) -> Tree:
-        if isinstance(old, Op):
-            return replace(old, operands=tuple(map(tree, old.operands)))
-        return ref(old) if isinstance(old, Ref) else old
-
-    def statement(old: Statement) -> Statement:
-        return replace(old, target=ref(old.target), value=tree(old.value))
-
+    routines: dict[Routine, Routine] = {}
+    for routine in program.routines:
+        own = _Renaming(_renamed(_values(routine.statements), reserved, shaped), routines)
+        routines[routine] = replace(routine, statements=own.statements(routine.statements))
+    values = _values((*program.prepare, *program.statements))
+    new = _Renaming(_renamed([*(a.name for a in arguments), *values], reserved, shaped), routines)
     return replace(
         program,
-        inputs=tuple(map(argument, program.inputs)),
-        outputs=tuple(map(argument, program.outputs)),
-        prepare=tuple(map(statement, program.prepare)),
-        statements=tuple(map(statement, program.statements)),
+        inputs=tuple(map(new.argument, program.inputs)),
+        outputs=tuple(map(new.argument, program.outputs)),
+        prepare=new.statements(program.prepare),
+        statements=new.statements(program.statements),
+        routines=tuple(routines.values()),
     )
 
 
-def _check(name: str, longest: int) -> None:
-    if not _fits(name, longest) or name.lower() in RESERVED:
+def _values(statements: Iterable[Statement]) -> list[str]:
+    """The names of values and arrays of a function's own."""
+    return [s.target.name for s in statements if s.target.index is None]
+
+
+@dataclass(frozen=True)
+class _Renaming:
+    """Names by those that they take the place of, and routines likewise."""
+
+    names: dict[str, str]
+    routines: dict[Routine, Routine]
+
+    def argument(self, old: Argument) -> Argument:
+        return replace(old, name=self.names.get(old.name, old.name))
+
+    def ref(self, old: Ref) -> Ref:
+        return replace(old, name=self.names.get(old.name, old.name))
+
+    def tree(self, old: Tree) -> Tree:
+        if isinstance(old, Op):
+            return replace(old, operands=tuple(map(self.tree, old.operands)))
+        return self.ref(old) if isinstance(old, Ref) else old
+
+    def statements(self, old: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        if not self.names and not self.routines:
+            return old
+        return tuple(
+            replace(
+                s,
+                target=self.ref(s.target),
+                value=self.tree(s.value),
+                routine=None if s.routine is None else self.routines[s.routine],
+            )
+            for s in old
+        )
+
+
+def _check(name: str, longest: int, also: frozenset[str]) -> None:
+    if not _fits(name, longest) or name.lower() in RESERVED | also:
         raise InputError(
             f"codegen: the program cannot be called {shorten(name)}; a letter and then letters, digits and "
             f"underscores are allowed, {longest} at most, and no word of a language. Give it another name."
@@ -90,15 +127,15 @@ def _fits(name: str, longest: int = LONGEST) -> bool:
     return re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) is not None and len(name) <= longest
 
 
-def _renamed(names: Iterable[str], reserved: frozenset[str]) -> dict[str, str]:
+def _renamed(names: Iterable[str], reserved: frozenset[str], shaped: Callable[[str], str]) -> dict[str, str]:
     """New names for those that cannot stay."""
     all_names = list(dict.fromkeys(names))
-    bad = [name for name in all_names if not _fits(name) or name.lower() in reserved]
+    bad = [n for n in all_names if not _fits(n) or n.lower() in reserved or shaped(n) != n]
     taken = reserved | {name.lower() for name in all_names}
     new: dict[str, str] = {}
     for name in bad:
         stem = re.sub(r"[^A-Za-z0-9_]", "c", name)
-        stem = (stem if stem[:1].isalpha() else f"v{stem}")[: LONGEST - 8]
+        stem = shaped((stem if stem[:1].isalpha() else f"v{stem}")[: LONGEST - 8])
         wanted, copy = stem, 1
         while wanted.lower() in taken:
             copy += 1

@@ -8,7 +8,7 @@ from forearm.codegen.languages import describing
 from forearm.codegen.languages.describing import Shapes
 from forearm.codegen.languages.language import Language
 from forearm.codegen.languages.naming import legal
-from forearm.codegen.program import END, NEXT, REPEAT, WHILE, Argument, Program, Ref, Statement
+from forearm.codegen.program import ARRAY, END, NEXT, REPEAT, WHILE, Argument, Op, Program, Ref, Statement
 from forearm.codegen.text import (
     CODE_WIDTH,
     Dialect,
@@ -50,6 +50,12 @@ def _look_up(table: Floats, breaks: int, order: int, x: Floats) -> Floats:
         value = value * (x - piece[..., 0]) + piece[..., k]
     return np.asarray(value)
 """.splitlines()
+ROWS = """
+
+def _rows(*values: ArrayLike) -> Floats:
+    # What a routine is given: values of a batch side by side.
+    return np.stack(np.broadcast_arrays(*values), axis=-1)
+""".splitlines()
 
 
 def write(program: Program) -> tuple[str, str]:
@@ -57,8 +63,9 @@ def write(program: Program) -> tuple[str, str]:
     program = legal(program)
     p, k = describing.parameters(program), describing.kept(program)
     lines = [*_docstring(program.about or [program.name], ""), *HEAD]
-    named = tables((*program.prepare, *program.statements))
+    named = tables(program.every_statement)
     lines += LOOK_UP if named else []
+    lines += ROWS if program.routines else []
     for table, name in named.items():
         numbers = ", ".join(map(number, table.numbers))
         lines += ["", f"_{name} = np.array(", *folded(f"[{numbers}]", "    "), ")"]
@@ -77,6 +84,10 @@ def write(program: Program) -> tuple[str, str]:
         "Call:",
         *(f"  {line}" for line in _example(program)),
     ]
+    for routine in program.routines:
+        taken = describing.routine_arguments(program, routine)
+        said = [f"The routine {routine.title!r}."]
+        lines += _function(f"_{routine.name}", said, taken, (routine.made,), routine.statements, named)
     given = describing.given(program)
     lines += _function(program.name, about, given, program.outputs, program.statements, named)
     return "\n".join(lines) + "\n", ""
@@ -90,7 +101,7 @@ def _function(
     statements: tuple[Statement, ...],
     named: Mapping[LookupTable, str],
 ) -> list[str]:
-    known = describing.shapes(*taken, *made)
+    known = describing.shapes(*taken, *made) | describing.local_shapes(statements)
     returned = "Floats" if len(made) == 1 else f"tuple[{', '.join(['Floats'] * len(made)) or '()'}]"
     arguments = ", ".join(f"{a.name}: ArrayLike" for a in taken)
     names = ", ".join(a.name for a in made)
@@ -114,6 +125,15 @@ def _body(statements: tuple[Statement, ...], known: Shapes, named: Mapping[Looku
             return [f"    for {target} in range({rounds(statement)}):"]
         if role == END:
             return []
+        if role == ARRAY:
+            assert isinstance(statement.value, Op)
+            numbers = ", ".join(expression(operand, dialect) for operand in statement.value.operands)
+            return assigned(target, f"_rows({numbers})")
+        if statement.routine is not None:
+            assert isinstance(statement.value, Op)
+            given = [expression(operand, dialect) for operand in statement.value.operands]
+            given += ["k"] if statement.routine.needs_kept else []
+            return assigned(target, f"_{statement.routine.name}({', '.join(given)})")
         value = expression(statement.value, dialect)
         if role == WHILE:
             return [

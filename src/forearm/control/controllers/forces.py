@@ -39,7 +39,7 @@ def law_of_model(arm: Arm, law: str, dropped: str | None = None) -> TracedFuncti
     """
     model = believed(arm, dropped)
     key = ("law", law, dropped, model)
-    return compile_function(lambda: _traced(model, law, dropped), law, key=key, arm=arm)
+    return compile_function(lambda: traced_law(model, law, dropped), law, key=key, arm=arm)
 
 
 def forces_of(arm: Arm, dropped: str | None = None) -> TracedFunction:
@@ -49,7 +49,8 @@ def forces_of(arm: Arm, dropped: str | None = None) -> TracedFunction:
     return law_of_model(arm, "feedforward", dropped)
 
 
-def _traced(arm: Arm, law: str, dropped: str | None) -> Traced:
+def traced_law(arm: Arm, law: str, dropped: str | None = None) -> Traced:
+    """A law of CONTROL_LAWS on a graph of its own, with what it reads as inputs."""
     tracing, formula = Tracing(arm, {}), CONTROL_LAWS[law]
     x = LawInputs(**{name: inputs_named(tracing, name) for name in formula.inputs})
     results = {"tau": formula.torques(x, TracedModel(tracing, dropped))}

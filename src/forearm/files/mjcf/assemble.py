@@ -14,11 +14,10 @@ from forearm.arm.link import Link
 from forearm.errors import InputError, NameNotFound, located, shorten, suggest
 from forearm.files.mjcf.gather import link_between
 from forearm.files.mjcf.orientation import ORIGIN, Placed
-from forearm.files.mjcf.tree import ArmBody, ArmJoint, BodyTree
+from forearm.files.mjcf.tree import WORLD, ArmBody, ArmJoint, BodyTree
 from forearm.portable import matmul
 from forearm.spatial import rotation_about
 
-WORLD = "world"
 # Names that makers of arms give the site where the hand is, with or without a prefix such as "left/".
 HAND_SITES = (
     "attachment_site", "ee", "ee_site", "eef", "eef_site", "end_effector", "end_effector_site", "tcp",

@@ -16,7 +16,7 @@ from forearm.files.mjcf.geoms import UnknownMass, properties_of_geoms
 from forearm.files.mjcf.ignored import Ignored
 from forearm.files.mjcf.orientation import ORIGIN, Placed, placed
 from forearm.files.mjcf.settings import MjcfSettings
-from forearm.files.mjcf.tree import ArmBody, ArmJoint
+from forearm.files.mjcf.tree import WORLD, ArmBody, ArmJoint
 from forearm.portable import matmul
 from forearm.reading.xml import Element
 from forearm.spatial import Floats, MassProperties, move_body
@@ -53,6 +53,7 @@ class BodyReader:
     defaults: Defaults
     ignored: Ignored
     names: Iterator[str]
+    geoms: dict[str, list[tuple[MjcfElement, Placed]]] = field(default_factory=dict)  # by body, as read
 
     def world(self, root: Element) -> tuple[ArmBody, ...]:
         """The bodies that stand on the world."""
@@ -62,6 +63,7 @@ class BodyReader:
                 self.ignored.add(f"<{child.tag}> on the world", child)
                 element.children.remove(child)
             self._collect(element, ORIGIN, element.attributes.get("childclass"), content)
+        self.geoms[WORLD] = content.geoms
         return tuple(self._body(*inner) for inner in content.bodies)
 
     def _body(self, element: Element, outer: Placed, childclass: str | None) -> ArmBody:
@@ -69,6 +71,7 @@ class BodyReader:
         content = Content()
         self._collect(element, ORIGIN, self._childclass(itself, childclass), content)
         name = itself.name or next(self.names)
+        self.geoms[name] = content.geoms
         if itself.number("gravcomp", 0.0) != 0.0:
             self.ignored.add("gravcomp", element)
         joints = [self._joint(joint, frame, name, i) for i, (joint, frame) in enumerate(content.joints)]

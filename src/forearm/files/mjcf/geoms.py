@@ -94,13 +94,13 @@ def _properties(geom: MjcfElement, outer: Placed, settings: MjcfSettings) -> Mas
     if geom.values.get("shellinertia", "false") == "true":
         raise UnknownMass(f"{geom.where}: the inertia of a shell (shellinertia) is not read")
     solid = SOLIDS[kind]
-    sizes, here = _size_and_place(geom, kind, solid, settings)
+    sizes, here = size_and_place(geom, kind, solid, settings)
     mass = geom.number("mass") if geom.has("mass") else geom.number("density", DENSITY) * solid.volume(sizes)
     inertia = inertia_from_pseudo(np.diag(solid.mean_squares(sizes)) * mass)
     return move_body(here.on(outer).pose, mass, np.zeros(3), inertia)
 
 
-def _size_and_place(
+def size_and_place(
     geom: MjcfElement, kind: str, solid: Solid, settings: MjcfSettings
 ) -> tuple[Floats, Placed]:
     """Sizes and pose; between two points (`fromto`) the last size is half their distance, z along them."""

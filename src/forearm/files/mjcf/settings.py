@@ -30,6 +30,8 @@ class MjcfSettings:
     groups: tuple[float, float]  # of geoms that have mass
     gravity: Floats
     has_fluid: bool
+    meshdir: str  # where the files of meshes lie, seen from the main file
+    strippath: bool  # whether folders in the names of files are left out
 
 
 def settings_of(root: Element) -> MjcfSettings:
@@ -58,6 +60,8 @@ def settings_of(root: Element) -> MjcfSettings:
         settotalmass=compiler.number("settotalmass", -1.0),
         groups=(float(lowest), float(highest)),
         gravity=option.numbers("gravity", 3, default="0 0 -9.81") if falls else np.zeros(3),
+        meshdir=compiler.values.get("meshdir", compiler.values.get("assetdir", "")),
+        strippath=compiler.flag("strippath"),
         has_fluid=any(norm(option.numbers(key, 1, 3, default="0")) > 0.0 for key in FLUID),
     )
 

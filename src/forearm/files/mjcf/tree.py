@@ -9,6 +9,8 @@ from forearm.arm.joint import Kind, Limits, Mimic
 from forearm.files.mjcf.orientation import Placed
 from forearm.spatial import Floats, MassProperties
 
+WORLD = "world"
+
 
 @dataclass(frozen=True, eq=False)
 class ArmJoint:

@@ -1,0 +1,105 @@
+"""The functions of an arm that the page calls, as JavaScript."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+
+from forearm.arm.arm import Arm
+from forearm.codegen.functions import Traced
+from forearm.codegen.generate import program_for, step_program
+from forearm.codegen.languages.javascript import LANGUAGE
+from forearm.codegen.program import Program, program_of
+from forearm.control.controllers.forces import traced_law
+from forearm.drives.motor import without_constants
+from forearm.errors import ForearmError
+from forearm.reduction.symbolic import chosen_parameters
+from forearm.trajectories.compiled_planner import traced_planner
+from forearm.viewer.traced_functions import (
+    traced_encoder,
+    traced_energy,
+    traced_motion,
+    traced_payload,
+    traced_poses,
+    traced_torques,
+    traced_voltage,
+)
+
+LAWS = {
+    "computed_torque": "computed torque",
+    "feedforward_pd": "feed-forward + PD",
+    "pd_gravity": "PD + gravity",
+    "pid_gravity": "PID + gravity",
+}
+MOST_JOINTS = 30  # beyond that a page would be megabytes of code
+MOST_FOR_INVERSE = 9  # joints: inverse kinematics of more takes more code than all the rest
+
+
+def open_parameters(arm: Arm) -> dict[str, float]:
+    """What the page lets users change, with the arm's own values: gravity, the link that carries the hand,
+    friction.
+    """
+    joints = [body.joint for body in arm.moving.bodies]
+    friction = [f"{joint.name}.friction" for joint in joints if joint.friction is not None]
+    carried = [arm.hand.link] if arm.moving.frames[arm.hand.link][0] >= 0 else []
+    found = chosen_parameters(arm, ["gravity", *carried, *friction])
+    return {name: value for name, value in found.items() if not name.endswith("stribeck_speed")}
+
+
+def arm_code(arm: Arm) -> str:
+    """An object of functions, as an expression of JavaScript."""
+    parts = [f"{name}: (() => {{\n{_body(program)}\n}})()" for name, program in _programs(arm)]
+    return "{\n" + ",\n".join(parts) + "\n}"
+
+
+def _programs(arm: Arm) -> Iterator[tuple[str, Program]]:
+    opened = open_parameters(arm)
+    yield "poses", _program(traced_poses(arm), "poses")
+    yield "torques", _program(traced_torques(arm, opened), "torques", opened)
+    yield "energy", _program(traced_energy(arm, opened), "energy_of", opened)
+    yield "step", step_program(arm, "rk4", "torque", opened, "step_of")
+    yield "payload", _program(traced_payload(arm), "payload")
+    yield "plan", _program(traced_planner(arm.n, has_duration=False), "plan")
+    yield "motion", _program(traced_motion(arm.n), "motion")
+    yield "encoder", _program(traced_encoder(arm.n), "encoder")
+    yield "jacobian", program_for(arm, "jacobian", name="jacobian_of")
+    if arm.n <= MOST_FOR_INVERSE:
+        yield "reach", program_for(arm, "numeric_inverse_kinematics", name="reach")
+        with suppress(ForearmError):  # where there is no closed form
+            yield "branches", program_for(arm, "inverse_kinematics", name="branches")
+    if not without_constants(arm):
+        yield "voltage", _program(traced_voltage(arm), "voltage_of")
+    for law in LAWS:
+        yield law, _program(traced_law(arm, law), law)
+
+
+def _program(traced: Traced, name: str, parameters: dict[str, float] | None = None) -> Program:
+    return program_of(traced.graph, traced.results, name, (), traced.inputs, traced.outputs, parameters or {})
+
+
+def _body(program: Program) -> str:
+    """The functions of a program in few characters, and what of them is called."""
+    text, _ = LANGUAGE.write(program)
+    prepare = f"{program.name}_prepare" if program.parameters else "null"
+    return f"{_compact(text)}\nreturn {{ call: {program.name}, prepare: {prepare} }};"
+
+
+def _compact(text: str) -> str:
+    """Generated code, in which there are no strings, without comments, indentation and spaces that nothing
+    needs; constants in a row are one statement.
+    """
+    bare = re.sub(r"/\*.*?\*/", "", text, flags=re.S).replace("export function", "function")
+    made: list[str] = []
+    is_whole = True
+    for line in (line.strip() for line in bare.splitlines() if line.strip()):
+        close = re.sub(r" ?([*/+=?:<,{}()]) ?", r"\1", line)
+        close = re.sub(r" - (?=[^-])", "-", close)
+        if not is_whole:
+            made[-1] += f" {close}"  # of a long statement
+        elif close.startswith("const ") and made and made[-1].startswith("const "):
+            made[-1] = f"{made[-1][:-1]},\n{close[6:]}"
+        else:
+            made.append(close)
+        is_whole = close.endswith((";", "{", "}"))
+    return "\n".join(made)

@@ -1,0 +1,112 @@
+"""What the page shows of an arm, as JSON: joints with their limits, bodies with their shapes, what users may
+change and how the simulation begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.codegen.simulation_step import held_by_friction
+from forearm.control.gains import joint_inertias
+from forearm.drives.joint import count_of_loads, held_freedoms
+from forearm.drives.motor import constants_of, without_constants
+from forearm.errors import ModelError
+from forearm.kinematics.limits import limits_of
+from forearm.viewer.arm_code import LAWS, open_parameters
+
+ACCELERATION, VELOCITY = 5.0, 2.0  # rad/s^2 and rad/s (m/s^2, m/s) of plans where an arm says nothing
+STEP = 5e-4  # s: steps of simulations are no longer; a fall of 60 s then keeps its energy to 1e-6
+
+
+def arm_data(arm: Arm, python: str, command: str) -> dict[str, Any]:
+    """All but the arm's shapes; `python` and `command` say how others get it."""
+    lower, upper = _range(arm)
+    opened = open_parameters(arm)
+    dry = held_freedoms(arm)
+    return {
+        "name": arm.name,
+        "title": arm.name,
+        "python": python,
+        "command": command,
+        "n": arm.n,
+        "joints": _joints(arm, lower, upper, dry),
+        "base": {"pose": _flat(arm.base)},
+        "hand": {"body": arm.moving.frames[arm.hand.link][0], "link": arm.hand.link, "pose": _hand(arm)},
+        "gravity": arm.gravity.tolist(),
+        "home": [min(max(0.0, a), b) for a, b in zip(lower, upper, strict=True)],
+        "laws": [{"name": name, "label": label, "has_gains": True} for name, label in LAWS.items()],
+        "has_motors": not without_constants(arm),
+        "payload_at": f"a point in the hand, on {arm.hand.link}",
+        "open": _open(arm, opened),
+        "state": {
+            "sticks": any(held_by_friction(arm, opened)),
+            "dry": dry,
+            "rough": held_freedoms(arm.scale_friction(0.0)),  # by what else rubs
+            "loads": 2 * count_of_loads(arm),
+        },
+        "step": STEP,
+    }
+
+
+def _joints(
+    arm: Arm, lower: Sequence[float], upper: Sequence[float], dry: Sequence[bool]
+) -> list[dict[str, Any]]:
+    volts = [np.inf] * arm.n if without_constants(arm) else constants_of(arm).most_voltage.tolist()
+    inertias = joint_inertias(arm).tolist()
+    made = []
+    for k, joint in enumerate(arm.joints):
+        is_turning = joint.kind == "revolute"
+        made.append(
+            {
+                "name": joint.name,
+                "kind": joint.kind,
+                "unit": "rad" if is_turning else "m",
+                "lower": _finite(lower[k]),
+                "upper": _finite(upper[k]),
+                "velocity": VELOCITY if joint.max_speed is None else joint.max_speed,
+                "acceleration": ACCELERATION,
+                "effort": joint.max_effort,
+                "voltage": _finite(volts[k]),
+                "friction": dry[k] or joint.friction is not None,
+                "inertia": inertias[k],
+            }
+        )
+    return made
+
+
+def _open(arm: Arm, opened: dict[str, float]) -> dict[str, Any]:
+    """Values of what may be changed, and which of them are what."""
+    names = list(opened)
+    places = {name: k for k, name in enumerate(names)}
+    link = f"{arm.hand.link}."
+    return {
+        "values": list(opened.values()),
+        "gravity": [places[f"gravity.{axis}"] for axis in "xyz"],
+        "payload": [places[name] for name in names if name.startswith(link) and ".friction." not in name],
+        "friction": [places[name] for name in names if ".friction." in name],
+    }
+
+
+def _range(arm: Arm) -> tuple[list[float], list[float]]:
+    try:
+        lower, upper = limits_of(arm)
+    except ModelError:  # limits that leave nothing
+        lower, upper = np.full(arm.n, -np.inf), np.full(arm.n, np.inf)
+    return lower.tolist(), upper.tolist()
+
+
+def _hand(arm: Arm) -> list[float]:
+    _, T = arm.moving.frames[arm.hand.link]
+    return _flat(T @ arm.hand.pose)
+
+
+def _flat(T: Any) -> list[float]:
+    return [float(x) for x in np.asarray(T).ravel()]
+
+
+def _finite(x: float) -> float | None:
+    return float(x) if np.isfinite(x) else None

@@ -1,0 +1,151 @@
+"""One HTML file with an arm, its own dynamics and everything to see, touch and move it."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from forearm import __version__
+from forearm.arm.arm import Arm
+from forearm.files.armfile_write import arm_text
+from forearm.pages import SCRIPTS, filled_in, html_page
+from forearm.palette import COLOURS, DASHES, ON_DARK, PAGE, PAGE_ON_DARK, page_colours
+from forearm.viewer.arm_code import arm_code
+from forearm.viewer.arm_data import arm_data
+from forearm.visuals.scene import scene
+from forearm.visuals.visual import VisualSet
+
+FOLDER = Path(__file__).with_name("page")
+POLICY = f"{SCRIPTS}; img-src data: blob:"
+# What curves and the arm are drawn in: in the style sheet as variables, and for the scripts.
+INKS = {f"curve{k}": colour for k, colour in enumerate(COLOURS)} | {
+    "haze": "#eef3f7",
+    "floor": "#d3dbe1",
+    "middle": "#93a7b5",
+    "shadow": "#d0d4d8",
+    "bone": "#8795a1",
+    "edge": "#3c4650",
+    "grid": "#e3e3e3",
+    "zero": "#999",
+}
+INKS_ON_DARK = {f"curve{k}": colour for k, colour in enumerate(ON_DARK)} | {
+    "haze": "#1e252b",
+    "floor": "#323a41",
+    "middle": "#5d6d79",
+    "shadow": "#0c0e10",
+    "bone": "#93a1ad",
+    "edge": "#4b5762",
+    "grid": "#2d3338",
+    "zero": "#70777d",
+}
+LOOK = {
+    "curves": len(COLOURS),
+    "dashes": DASHES,
+    "inks": {"light": PAGE | INKS, "dark": PAGE_ON_DARK | INKS_ON_DARK},
+}
+
+
+@cache
+def _code_of(arm: Arm) -> str:
+    """The code of an arm, once per process."""
+    return arm_code(arm)
+
+
+def studio_page(
+    arms: Sequence[Arm],
+    origins: Sequence[tuple[str, str]],
+    visuals: Sequence[VisualSet | None],
+    *,
+    summary: str = "",
+    recording: Mapping[str, Any] | None = None,
+    ask: Mapping[str, Any] | None = None,
+    triangles: int,
+    policy: str = "",
+    more_script: str = "",
+) -> str:
+    """The text of the page for one arm or two, with how Python and the command line get each of them, and
+    what each looks like.
+    """
+    meshes: list[Any] = []
+    shown = [
+        _shown(arm, origin, seen, meshes, triangles)
+        for arm, origin, seen in zip(arms, origins, visuals, strict=True)
+    ]
+    document = {
+        "version": __version__,
+        "look": LOOK,
+        "arms": shown,
+        "meshes": meshes,
+        "recording": recording,
+        "ask": ask or {},
+    }
+    title = " and ".join(arm.name for arm in arms)
+    code = f"const engineCode = [{','.join(_code_of(arm) for arm in arms)}];"
+    parts = {
+        "title": html.escape(title),
+        "summary": html.escape(summary or f"{arms[0].n} joints"),
+        "data": inside_script(document),
+        "script": f'"use strict";\n(() => {{\n{code}\n{scripts()}{more_script}\n}})();',
+    }
+    body = filled_in(FOLDER / "studio.html", parts)
+    colours = page_colours(INKS, INKS_ON_DARK)
+    return html_page(title, body, FOLDER / "studio.css", colours, policy=f"{POLICY}{policy}")
+
+
+def _shown(
+    arm: Arm, origin: tuple[str, str], seen: VisualSet | None, meshes: list[Any], triangles: int
+) -> dict[str, Any]:
+    """Data and shapes of an arm; its meshes go behind those that are there."""
+    shapes = scene(arm, seen, triangles=triangles)
+    first = len(meshes)
+    meshes += shapes["meshes"]
+    for place in (*shapes["bodies"], shapes["base"]):
+        for shape in place["shapes"]:
+            shape["mesh"] += first
+    data = arm_data(arm, *origin)
+    bodies = [
+        shape
+        | {
+            "joint": body.joint.name,
+            "parent": body.parent,
+            "freedom": body.freedom,
+            "revolute": body.kind == "revolute",
+            "axis": (body.after[:3, :3].T @ body.axis).tolist(),
+        }
+        for shape, body in zip(shapes["bodies"], arm.moving.bodies, strict=True)
+    ]
+    return data | {
+        "bodies": bodies,
+        "base": shapes["base"] | data["base"],
+        "missing": shapes["missing"],
+        "file": arm_text(arm),
+        "reach": _reach(arm),
+    }
+
+
+def _reach(arm: Arm) -> float:
+    """A length of the arm's size: from joint to joint to the hand, all stretched."""
+    total = 0.0
+    for body in arm.moving.bodies:
+        total += float((body.before[:3, 3] ** 2).sum() ** 0.5 + (body.after[:3, 3] ** 2).sum() ** 0.5)
+    return max(total + float((arm.hand.pose[:3, 3] ** 2).sum() ** 0.5), 0.1)
+
+
+@cache
+def scripts() -> str:
+    """The scripts of the page in order, without comments and indentation."""
+    names = (FOLDER / "order.txt").read_text(encoding="utf-8").split()
+    texts = [(FOLDER / name).read_text(encoding="utf-8") for name in names]
+    bare = re.sub(r"^[ \t]*//.*\n", "", "\n".join(texts), flags=re.M)
+    return re.sub(r"^[ \t]+|\n(?=\n)", "", bare, flags=re.M)
+
+
+def inside_script(document: Mapping[str, Any]) -> str:
+    """JSON that no HTML parser takes for anything else, whatever names are in it."""
+    text = json.dumps(document, allow_nan=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -1,0 +1,132 @@
+"""What the page computes, on the expression graph: nothing of it is written a second time in JavaScript."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.codegen.functions import Traced, traced_formula
+from forearm.codegen.program import Argument
+from forearm.codegen.tracing import Tracing
+from forearm.drives.joint import needs_reactions
+from forearm.drives.motor import constants_of
+from forearm.model import Array, Scalar, steps
+from forearm.reduction import recursion
+from forearm.symbols import refined
+from forearm.symbols.scalars import choose, quantised
+from forearm.trajectories.switching import segment_state
+
+POSE = 16
+
+
+def traced_poses(arm: Arm) -> Traced:
+    """Poses of every moving body and, last, of the hand, by rows, in the frame in which the base stands."""
+    tracing = Tracing(arm, {})
+    model = tracing.whole_model
+    base: tuple[Array, Array] = (arm.base[:3, :3].astype(object), arm.base[:3, 3].astype(object))
+    made: list[tuple[Array, Array]] = []
+    for step, body in zip(steps(model, model.coordinates(tracing.q)), model.bodies, strict=True):
+        R, p = made[body.parent] if body.parent >= 0 else base
+        turned = R @ body.Rb @ step.Rz
+        made.append((turned @ body.Ra, p + R @ step.l + turned @ body.pa))
+    R, p = made[model.hand] if model.hand >= 0 else base
+    made.append((R @ model.R_hand, p + R @ model.p_hand))
+    rows = [np.column_stack([R, p]) for R, p in made]
+    table = np.array([np.vstack([row, [0.0, 0.0, 0.0, 1.0]]).ravel() for row in rows], dtype=object)
+    return _traced(tracing, {"poses": table}, ("q",))
+
+
+def traced_torques(arm: Arm, parameters: dict[str, float]) -> Traced:
+    """Torques of a motion, and what of them is friction."""
+    t = Tracing(arm, parameters)
+    tau = t.inverse(t.qd, t.qdd)
+    rates, accelerations = t.rates(t.qd), t.rates(t.qdd)
+    if needs_reactions(arm):
+        rigid, _ = t.joint_reactions(rates, accelerations)
+    else:
+        rigid = recursion.inverse(t.chain, t.rates(t.q), rates, accelerations, t.note)
+    smooth = [x + a * J for x, a, J in zip(t.model.gathered(rigid), t.qdd, t.rotor, strict=True)]
+    friction = [x - y for x, y in zip(tau, smooth, strict=True)]
+    return _traced(t, {"tau": np.array(tau), "friction": np.array(friction)}, ("q", "qd", "qdd"))
+
+
+def traced_energy(arm: Arm, parameters: dict[str, float]) -> Traced:
+    """Kinetic and potential energy."""
+    t = Tracing(arm, parameters)
+    both = [t.kinetic_energy(), t.potential_energy()]
+    return _traced(t, {"energy": np.array(both, dtype=object)}, ("q", "qd"))
+
+
+def traced_voltage(arm: Arm) -> Traced:
+    """Voltages of motors that give torques: V = R tau / K + K qd. Swartz (11)."""
+    c = constants_of(arm)
+
+    def formula(tau: list[Scalar], qd: list[Scalar]) -> dict[str, Any]:
+        rows = zip(tau, qd, c.K.tolist(), c.R.tolist(), strict=True)
+        return {"voltage": [x * (R / K) + v * K for x, v, K, R in rows]}
+
+    return traced_formula(formula, {"tau": arm.n, "qd": arm.n})
+
+
+def traced_encoder(n: int) -> Traced:
+    """Positions as encoders of so many steps tell them."""
+
+    def formula(q: list[Scalar], step: list[Scalar]) -> dict[str, Any]:
+        return {"seen": [quantised(x, h) for x, h in zip(q, step, strict=True)]}
+
+    return traced_formula(formula, {"q": n, "step": n})
+
+
+def traced_motion(n: int) -> Traced:
+    """A planned motion from rest to rest at a time since its start and until its end."""
+
+    def formula(
+        q0: list[Scalar], q1: list[Scalar], phases: list[Scalar], rates: list[Scalar], at: list[Scalar]
+    ) -> dict[str, Any]:
+        rows = [
+            segment_state(
+                *at,
+                (q0[j], 0.0, q1[j], 0.0),
+                (phases[3 * j], phases[3 * j + 2]),
+                (rates[3 * j], rates[3 * j + 2]),
+            )
+            for j in range(n)
+        ]
+        return {name: [row[k] for row in rows] for k, name in enumerate(("q", "qd", "qdd"))}
+
+    sizes = {"q0": n, "q1": n, "phases": 3 * n, "rates": 3 * n, "at": 2}
+    return traced_formula(formula, sizes)
+
+
+def traced_payload(arm: Arm) -> Traced:
+    """Mass, centre and inertia (xx, xy, xz, yy, yz, zz) of the link that carries the hand, with a point of a
+    given mass in the hand.
+    """
+    link, place = arm.link(arm.hand.link), arm.hand.pose[:3, 3]
+    return traced_formula(
+        lambda mass: {"link": with_point(link.mass, link.com, link.inertia, mass[0], place)}, {"mass": 1}
+    )
+
+
+def with_point(m0: float, com: Array, inertia: Array, m: Scalar, place: Array) -> list[Scalar]:
+    """One body of a body and a point, over any scalar: mass, centre, six entries of the inertia about it.
+    Swartz (16)-(18).
+    """
+    total = m0 + m
+    share = choose(0.0, total, m / choose(0.0, total, total, 1.0), 0.0)
+    centre = [c + share * (p - c) for c, p in zip(com.tolist(), place.tolist(), strict=True)]
+    reduced = m0 * share  # of the two masses about their common centre
+    d = (place - com).tolist()
+    square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
+    pairs = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+    moved = [float(inertia[i, j]) + reduced * ((square if i == j else 0.0) - d[i] * d[j]) for i, j in pairs]
+    return [total, *centre, *moved]
+
+
+def _traced(tracing: Tracing, results: dict[str, Array], inputs: tuple[str, ...]) -> Traced:
+    n = tracing.arm.n
+    outputs = tuple(Argument(name, np.shape(table), "") for name, table in results.items())
+    graph, made = refined(tracing.graph, {name: np.array(x, dtype=object) for name, x in results.items()})
+    return Traced(graph, made, tuple(Argument(name, (n,), "") for name in inputs), outputs)

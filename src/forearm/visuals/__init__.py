@@ -1,0 +1,24 @@
+"""What an arm looks like, as triangles: read from its file, or drawn from its joints alone.
+
+`load` reads, `mesh_files` and `collada` read meshes, `reduction` makes them small, `skeleton_shapes` draws
+arms that have none, `scene` puts it together for a page.
+"""
+
+from forearm.visuals.ellipsoids import Ellipsoid, ellipsoid
+from forearm.visuals.load import load_visuals
+from forearm.visuals.mesh import TriangleMesh
+from forearm.visuals.reduction import reduced
+from forearm.visuals.scene import scene
+from forearm.visuals.visual import MissingVisual, Visual, VisualSet
+
+__all__ = [
+    "Ellipsoid",
+    "MissingVisual",
+    "TriangleMesh",
+    "Visual",
+    "VisualSet",
+    "ellipsoid",
+    "load_visuals",
+    "reduced",
+    "scene",
+]

@@ -1,0 +1,90 @@
+"""Fewer triangles for the same look: edges collapsed, many at a time, then one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from forearm.errors import InputError, shorten
+from forearm.visuals.collapse import collapsed
+from forearm.visuals.mesh import Indices, TriangleMesh, cleaned, face_vectors, lengths, welded
+from forearm.visuals.thinning import thinned
+
+ONE_BY_ONE = 3  # times the wanted triangles from which on edges go one by one, within these bounds
+LEAST_ONE_BY_ONE, MOST_ONE_BY_ONE = 3_000, 24_000
+LEAST_TRIANGLES = 40  # of a mesh that takes part in a budget
+
+
+def reduced(mesh: TriangleMesh, triangles: int = 2000) -> TriangleMesh:
+    """The mesh in at most so many triangles, by quadric error edge collapse (Garland and Heckbert 1997).
+
+    A mesh of few triangles comes back welded. Of large ones many edges go at a time at first. Where the shape
+    allows no further collapse, as with many small closed pieces, the smallest pieces are left out.
+
+    Args:
+        mesh: triangles and their points.
+        triangles: the most there may be, at least 4.
+    """
+    if not isinstance(triangles, int) or isinstance(triangles, bool) or triangles < 4:
+        raise InputError(
+            f"reduced, triangles: expected a whole number of at least 4, got {shorten(triangles)}."
+        )
+    if not len(mesh.triangles):
+        return mesh
+    mesh = welded(mesh.corners)
+    if len(mesh.triangles) <= triangles:
+        return mesh
+    bound = min(max(ONE_BY_ONE * triangles, LEAST_ONE_BY_ONE), MOST_ONE_BY_ONE)
+    if len(mesh.triangles) > bound:
+        mesh = thinned(mesh, max(bound, triangles))
+    return largest_pieces(collapsed(mesh, triangles), triangles)
+
+
+def largest_pieces(mesh: TriangleMesh, triangles: int) -> TriangleMesh:
+    """The mesh itself, or its pieces of most area with no more triangles together; always the largest."""
+    if len(mesh.triangles) <= triangles:
+        return mesh
+    piece = _pieces(mesh)[mesh.triangles[:, 0]]
+    area = np.bincount(piece, lengths(face_vectors(mesh)))
+    count = np.bincount(piece)
+    chosen: list[int] = []
+    left = triangles
+    for label in np.lexsort((np.arange(len(area)), -area)).tolist():
+        if count[label] and (not chosen or count[label] <= left):
+            chosen.append(label)
+            left -= int(count[label])
+    return cleaned(TriangleMesh(mesh.vertices, mesh.triangles[np.isin(piece, chosen)]))
+
+
+def _pieces(mesh: TriangleMesh) -> Indices:
+    """For each point the smallest point that triangles join it with."""
+    label = np.arange(len(mesh.vertices))
+    a = mesh.triangles.ravel()
+    b = np.roll(mesh.triangles, -1, axis=1).ravel()
+    while (label[a] != label[b]).any():
+        low, high = np.minimum(label[a], label[b]), np.maximum(label[a], label[b])
+        np.minimum.at(label, high, low)
+        while (label[label] != label).any():
+            label = label[label]
+    return label
+
+
+def shares(meshes: Sequence[TriangleMesh], triangles: int) -> list[int]:
+    """How many triangles each mesh of an arm may have of a common budget: by area, none more than it has.
+
+    What small meshes leave goes to the others.
+    """
+    counts = [len(mesh.triangles) for mesh in meshes]
+    areas = [mesh.area for mesh in meshes]
+    given = [0] * len(meshes)
+    open_, left = set(range(len(meshes))), triangles
+    while open_:
+        whole = float(np.sum([areas[i] for i in sorted(open_)])) or 1.0
+        wanted = {i: max(LEAST_TRIANGLES, int(left * areas[i] / whole)) for i in sorted(open_)}
+        full = [i for i in sorted(open_) if counts[i] <= wanted[i]]
+        for i in full or sorted(open_):
+            given[i] = min(counts[i], wanted[i])
+        left = max(0, left - int(np.sum([given[i] for i in full], dtype=int)))
+        open_ = open_ - set(full) if full else set()
+    return given

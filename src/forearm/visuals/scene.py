@@ -1,0 +1,134 @@
+"""An arm as shapes for a renderer: its own where it has some, else a skeleton, on the bodies that move."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError, shorten
+from forearm.portable import matmul
+from forearm.spatial import Floats
+from forearm.values import check_kind
+from forearm.visuals.ellipsoids import ellipsoid
+from forearm.visuals.encoding import MeshTable, short, shorts
+from forearm.visuals.mesh import CREASE, TriangleMesh
+from forearm.visuals.mesh_files import ENDINGS
+from forearm.visuals.reduction import reduced, shares
+from forearm.visuals.skeleton_shapes import skeleton_shapes
+from forearm.visuals.visual import Visual, VisualSet
+
+TRIANGLES = 24_000
+LEAST, MOST = 100, 2_000_000
+REDUCED_CREASE = 0.7853981633974483  # rad, 45 degrees: faces of coarse meshes meet at larger angles
+
+
+def scene(arm: Arm, visuals: VisualSet | None = None, triangles: int = TRIANGLES) -> dict[str, Any]:
+    """The shapes of an arm, ready for JSON: "meshes" and, on "bodies" and "base", which of them are where.
+
+    A mesh has "positions" and "normals" (float32, three per vertex) and "triangles" (uint16, or uint32 where
+    "wide"), all little-endian in base64. A shape has the index of its "mesh", a "pose" of 16 numbers, row by
+    row, to the frame of its body, and a "colour": "#rrggbb", null, or the role of a piece of the skeleton:
+    "drum", "tube", "hand" or "base". A pose may scale differently along its axes, so normals are turned by
+    the inverse transpose. Bodies have "frames" of their links, "mass", "com" and the "ellipsoid" of their
+    inertia about it ("radii", and "rotation" row by row, or null). Bodies without shapes of their own are
+    drawn as a skeleton where nothing of the arm has any, or where theirs are missing. The same arm gives the
+    same bytes.
+
+    Args:
+        arm: the arm.
+        visuals: what `load_visuals` read for it; None: the skeleton alone.
+        triangles: the most there may be in mesh files, shared by area.
+    """
+    check_kind(arm, Arm, "scene, arm")
+    check_kind(visuals, (VisualSet, type(None)), "scene, visuals")
+    if not isinstance(triangles, int) or isinstance(triangles, bool) or not LEAST <= triangles <= MOST:
+        raise InputError(
+            f"scene, triangles: expected a whole number from {LEAST} to {MOST}, got {shorten(triangles)}."
+        )
+    table = MeshTable()
+    shapes = _own_shapes(arm, visuals or VisualSet(()), table, triangles)
+    _add_skeleton(arm, visuals, table, shapes)
+    frames = _frames(arm)
+    carrier, T = arm.moving.frames[arm.hand.link]
+    return {
+        "meshes": table.meshes,
+        "bodies": [
+            {
+                "name": body.joint.child,
+                "shapes": shapes[index],
+                "frames": frames[index],
+                "mass": short(body.mass),
+                "com": shorts(body.com),
+                "ellipsoid": _ellipsoid(body.mass, body.inertia),
+            }
+            for index, body in enumerate(arm.moving.bodies)
+        ],
+        "base": {"pose": shorts(arm.base), "shapes": shapes[-1], "frames": frames[-1]},
+        "hand": {"body": carrier, "pose": shorts(matmul(T, arm.hand.pose)), "link": arm.hand.link},
+        "missing": [str(entry) for entry in visuals.missing] if visuals is not None else [],
+    }
+
+
+def _own_shapes(
+    arm: Arm, visuals: VisualSet, table: MeshTable, triangles: int
+) -> dict[int, list[dict[str, Any]]]:
+    shown = [visual for visual in visuals.visuals if visual.link in arm.moving.frames]
+    smaller = _reduced(shown, triangles)
+    shapes: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    for visual in shown:
+        body, T = arm.moving.frames[visual.link]
+        mesh = smaller.get(id(visual.mesh), visual.mesh)
+        crease = CREASE if mesh is visual.mesh else REDUCED_CREASE
+        pose = visual.pose if np.array_equal(T, np.eye(4)) else matmul(T, visual.pose)
+        shapes[body].append(_shape(table.index(mesh, crease), pose, visual.colour))
+    return shapes
+
+
+def _reduced(shown: list[Visual], triangles: int) -> dict[int, TriangleMesh]:
+    """Smaller meshes by the identity of those that they are made of, where the budget asks for them."""
+    large = {id(v.mesh): v.mesh for v in shown if v.source.lower().endswith(ENDINGS)}
+    given = shares(list(large.values()), triangles)
+    return {
+        key: reduced(mesh, max(4, share))
+        for (key, mesh), share in zip(large.items(), given, strict=True)
+        if share < len(mesh.triangles)
+    }
+
+
+def _add_skeleton(
+    arm: Arm, visuals: VisualSet | None, table: MeshTable, shapes: dict[int, list[dict[str, Any]]]
+) -> None:
+    """Pieces of the skeleton for bodies that have nothing else to show."""
+    drawn = {body for body, found in shapes.items() if found}
+    lost = {
+        arm.moving.frames[entry.link][0]
+        for entry in (visuals.missing if visuals is not None else ())
+        if entry.link in arm.moving.frames
+    }
+    wanted = set(range(-1, len(arm.moving.bodies))) if not drawn else (lost | {-1}) - drawn
+    for piece in skeleton_shapes(arm) if wanted else ():
+        if piece.body in wanted and (not drawn or piece.role != "tube" or piece.body in lost):
+            shapes[piece.body].append(_shape(table.index(piece.mesh), piece.pose, piece.role))
+    for body in range(-1, len(arm.moving.bodies)):
+        shapes.setdefault(body, [])
+
+
+def _shape(mesh: int, pose: Floats, colour: str | None) -> dict[str, Any]:
+    return {"mesh": mesh, "pose": shorts(pose), "colour": colour}
+
+
+def _frames(arm: Arm) -> dict[int, list[dict[str, Any]]]:
+    frames: dict[int, list[dict[str, Any]]] = {body: [] for body in range(-1, len(arm.moving.bodies))}
+    for link, (body, T) in arm.moving.frames.items():
+        frames[body].append({"name": link, "pose": shorts(T)})
+    return frames
+
+
+def _ellipsoid(mass: float, inertia: Floats) -> dict[str, Any] | None:
+    found = ellipsoid(mass, inertia)
+    if found is None:
+        return None
+    return {"radii": shorts(found.radii), "rotation": shorts(found.rotation)}

@@ -1,0 +1,93 @@
+"""The <visual> elements of a URDF: boxes, cylinders, spheres, capsules and meshes with their colours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from forearm.errors import InputError
+from forearm.files.urdf_shapes import mesh_path
+from forearm.files.urdf_values import attribute, number, origin, to_float, vector
+from forearm.reading.xml import Element
+from forearm.spatial import pose_xyz_rpy
+from forearm.visuals.collada import hex_colour
+from forearm.visuals.visual import Collector, VisualSet, capsule, stretched, unit_solid
+
+
+def urdf_visuals(robot: Element, name: str, folder: Path, packages: Mapping[str, Path]) -> VisualSet:
+    """What the links of a URDF look like; its files are looked for where `fa.load` looks for them."""
+    found = Collector()
+    named: dict[str, str | None] = {}
+    materials = [*robot.all("material")]
+    materials += [m for link in robot.all("link") for v in link.all("visual") for m in v.all("material")]
+    for material in materials:
+        colour = _own_colour(material, name)
+        if colour is not None and material.attributes.get("name"):
+            named.setdefault(material.attributes["name"], colour)
+    for link in robot.all("link"):
+        called = attribute(link, "name", f"{name}, line {link.line}, <link>")
+        for visual in link.all("visual"):
+            geometry = visual.first("geometry")
+            shape = geometry.children[0] if geometry is not None and geometry.children else None
+            what = "shape" if shape is None else shape.attributes.get("filename", f"<{shape.tag}>")
+            with found.attempt(called, what):
+                _add(found, called, visual, shape, _colour(visual, named, name), name, folder, packages)
+    return found.result()
+
+
+def _add(
+    found: Collector,
+    link: str,
+    visual: Element,
+    shape: Element | None,
+    colour: str | None,
+    name: str,
+    folder: Path,
+    packages: Mapping[str, Path],
+) -> None:
+    where = f"{name}, line {visual.line}, <visual>"
+    if shape is None:
+        raise InputError(f"{where}: expected one shape in <geometry>, got none.")
+    pose = pose_xyz_rpy(*origin(visual, where))
+    if shape.tag == "mesh":
+        path = mesh_path(attribute(shape, "filename", where), folder, packages)
+        scale = vector(shape, "scale", where, "1 1 1")
+        if not scale.all():
+            raise InputError(f"{where}: scale must not be 0.")
+        found.add_file(link, pose, path, scale, colour)
+    elif shape.tag == "box":
+        x, y, z = (float(v) for v in vector(shape, "size", where))
+        found.add(link, stretched(pose, x, y, z), unit_solid("box"), colour, "box")
+    elif shape.tag == "sphere":
+        r = number(shape, "radius", where)
+        found.add(link, stretched(pose, r, r, r), unit_solid("sphere"), colour, "sphere")
+    elif shape.tag in ("cylinder", "capsule"):
+        r, length = (number(shape, key, where) for key in ("radius", "length"))
+        if shape.tag == "cylinder":
+            found.add(link, stretched(pose, r, r, length), unit_solid("cylinder"), colour, "cylinder")
+        else:
+            stretched(pose, r, r, length)
+            found.add(link, pose, capsule(r, length), colour, "capsule")
+    else:
+        raise InputError(f"{where}: expected a box, cylinder, sphere, capsule or mesh.")
+
+
+def _colour(visual: Element, named: Mapping[str, str | None], name: str) -> str | None:
+    material = visual.first("material")
+    if material is None:
+        return None
+    return _own_colour(material, name) or named.get(material.attributes.get("name", ""))
+
+
+def _own_colour(material: Element, name: str) -> str | None:
+    """The colour written in a material; None where there is none that can be read."""
+    element = material.first("color")
+    words = element.attributes.get("rgba", "").split() if element is not None else []
+    if len(words) not in (3, 4):
+        return None
+    try:
+        return hex_colour(np.array([to_float(word, "rgba", name) for word in words]))
+    except InputError:
+        return None

@@ -1,0 +1,132 @@
+"""Records of what links look like, and how readers collect them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from forearm.errors import ForearmError, InputError
+from forearm.parts.shapes import LONGEST
+from forearm.spatial import Floats
+from forearm.visuals import solids
+from forearm.visuals.mesh import TriangleMesh
+from forearm.visuals.mesh_files import MeshFiles
+
+MOST_VISUALS = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Visual:
+    """A shape on a link.
+
+    Attributes:
+        link: name of the link that carries it.
+        pose: affine (4, 4) from the mesh's frame to the link's; it holds the sizes of plain solids, so it may
+            scale along its axes.
+        mesh: the triangles, m; equal shapes share one.
+        colour: "#rrggbb", or None where the file gives none.
+        source: what it was made of, such as "box" or the name of a file.
+    """
+
+    link: str
+    pose: Floats
+    mesh: TriangleMesh
+    colour: str | None
+    source: str
+
+
+@dataclass(frozen=True)
+class MissingVisual:
+    """A shape that could not be had.
+
+    Attributes:
+        link: name of the link that it is for.
+        file: the file or element that was asked for.
+        reason: why it is missing.
+    """
+
+    link: str
+    file: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.link}: {self.file}: {self.reason}"
+
+
+@dataclass(frozen=True, eq=False)
+class VisualSet:
+    """What the links of an arm look like, as far as its files say.
+
+    Attributes:
+        visuals: every shape that was read, in the order of the file.
+        missing: shapes that could not be read, with the reason.
+        notes: what was left out on purpose, such as holes and textures.
+    """
+
+    visuals: tuple[Visual, ...]
+    missing: tuple[MissingVisual, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Collector:
+    """Shapes found so far, the files that they come from, and what is missing."""
+
+    def __init__(self) -> None:
+        self.files = MeshFiles()
+        self.visuals: list[Visual] = []
+        self.missing: list[MissingVisual] = []
+        self.notes: dict[str, None] = {}
+
+    def add(self, link: str, pose: Floats, mesh: TriangleMesh, colour: str | None, source: str) -> None:
+        """Take one more shape."""
+        if len(self.visuals) >= MOST_VISUALS:
+            raise InputError(f"more than {MOST_VISUALS} shapes.")
+        pose = np.array(pose, dtype=np.float64)
+        if not (np.abs(pose) <= LONGEST).all():
+            raise InputError(f"its place and size must be within {LONGEST:g} m.")
+        pose.flags.writeable = False
+        self.visuals.append(Visual(link, pose, mesh, colour, source))
+
+    def add_file(self, link: str, pose: Floats, path: Path, scale: Floats, colour: str | None) -> None:
+        """Take the shapes of a mesh file; a colour that is given counts for all of them."""
+        for mesh, own in self.files.pieces(path, scale):
+            self.add(link, pose, mesh, colour or own, path.name)
+
+    @contextmanager
+    def attempt(self, link: str, what: str) -> Iterator[None]:
+        """A block that adds shapes of a link; what goes wrong in it is noted as missing."""
+        before = len(self.visuals)
+        try:
+            yield
+        except ForearmError as error:
+            del self.visuals[before:]
+            self.missing.append(MissingVisual(link, what[:200], str(error)[:500]))
+
+    def result(self) -> VisualSet:
+        """All that was found."""
+        return VisualSet(tuple(self.visuals), tuple(self.missing), (*self.notes, *self.files.notes))
+
+
+@cache
+def unit_solid(name: str) -> TriangleMesh:
+    """A box or cylinder of sides, radius and length 1, or a ball of radius 1, about the origin."""
+    made = {"box": lambda: solids.box(1.0, 1.0, 1.0), "cylinder": lambda: solids.cylinder(1.0, 1.0)}
+    return made.get(name, lambda: solids.sphere(1.0))()
+
+
+@cache
+def capsule(radius: float, length: float) -> TriangleMesh:
+    """A capsule; the same sizes give the same object."""
+    return solids.capsule(radius, length)
+
+
+def stretched(pose: Floats, x: float, y: float, z: float) -> Floats:
+    """The affine that scales a unit solid and then places it."""
+    if not (0.0 < x < np.inf and 0.0 < y < np.inf and 0.0 < z < np.inf):
+        raise InputError(f"sizes must be above 0, got {x:g}, {y:g} and {z:g}.")
+    return np.asarray(pose * np.array([x, y, z, 1.0]))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fmi.arm64 import EmulatedLibrary
 from fmi.dll import LoadedDll
 from fmi.simulators import co_simulated, joint_names, made, rubbing, runs_here, start_of
 from sweeps import long
@@ -43,6 +44,12 @@ def read(version: int, pattern: str) -> bytes:
         return archive.read(name)
 
 
+def places_of(version: int) -> dict[str, int]:
+    """Its value references by name."""
+    about = made(rubbing(), version=version, platforms=tuple(possible(version)))[2]
+    return {v.name: v.valueReference for v in about.modelVariables}
+
+
 def expected() -> np.ndarray:
     """Where the arm is under a constant torque."""
     q0, qd0 = start_of(rubbing())
@@ -67,8 +74,7 @@ def test_a_windows_library_computes_the_same() -> None:
     )
     assert enter(one, 0, 0.0, 0.0, 0, 0.0) == 0
     assert dll.function("fmi3ExitInitializationMode", "i32", "ptr")(one) == 0
-    about = made(rubbing(), version=3, platforms=tuple(possible(3)))[2]
-    places = {v.name: v.valueReference for v in about.modelVariables}
+    places = places_of(3)
     get, put = (
         dll.function(f"fmi3{x}Float64", "i32", "ptr", "ptr", "i64", "ptr", "i64") for x in ("Get", "Set")
     )
@@ -141,11 +147,27 @@ def test_names_get_a_prefix_where_many_are_linked(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif("aarch64-linux" not in possible(3), reason="this LLVM does not write for Arm")
-def test_the_library_for_arm_is_there() -> None:
+def test_the_library_for_arm_computes_the_same() -> None:
     content = read(3, r"aarch64-linux/.*\.so$")
-    assert content[:4] == b"\x7fELF"
     assert struct.unpack_from("<HH", content, 16) == (3, 183)
-    assert b"\0fmi3DoStep\0" in content
+    arm = EmulatedLibrary(content)
+    token, name = (arm.kept(x.encode() + b"\0") for x in (whole(3).token, "arm"))
+    one = arm.call("fmi3InstantiateCoSimulation", name, token, *[0] * 10)
+    assert one
+    assert arm.call("fmi3EnterInitializationMode", one, 0, 0.0, 0.0, 0, 0.0) & 0xFF == 0
+    assert arm.call("fmi3ExitInitializationMode", one) & 0xFF == 0
+    places = places_of(3)
+    inputs, outputs = (
+        arm.kept(np.array([places[name] for name in names], dtype=np.uint32).tobytes())
+        for names in (whole(3).inputs, joint_names(whole(3), "q"))
+    )
+    values = arm.kept(np.full(3, TAU).tobytes())
+    assert arm.call("fmi3SetFloat64", one, inputs, 3, values, 3) & 0xFF == 0
+    for k in range(COUNT):
+        assert arm.call("fmi3DoStep", one, k * PART, PART, 1, 0, 0, 0, 0) & 0xFF == 0
+    assert arm.call("fmi3GetFloat64", one, outputs, 3, values, 3) & 0xFF == 0
+    found = np.frombuffer(arm.read(values, 24))
+    assert np.abs(found - expected()).max() <= SAME
 
 
 @pytest.mark.skipif(shutil.which("objdump") is None, reason="objdump is not installed")

@@ -38,7 +38,7 @@ def c_source(text: str, exported: Sequence[str], version: int) -> str:
         if line.startswith("define "):
             lines = [line]
         elif line == "}" and lines is not None:
-            made = _Function(lines, exported)
+            made = _CFunction(lines, exported)
             prototypes.append(f"{made.head};")
             functions.append(made.text())
             lines = None
@@ -68,7 +68,7 @@ def _global(line: str) -> str:
     return f"static const {KINDS[kind]} {DATA}{c_name(name)}[{count}] = {{\n    {inner}}};"
 
 
-class _Function:
+class _CFunction:
     """One function, translated line by line."""
 
     def __init__(self, lines: list[str], exported: Sequence[str]) -> None:

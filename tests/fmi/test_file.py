@@ -156,6 +156,14 @@ def test_what_cannot_be_is_refused(options: dict[str, Any], message: str, tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
+def test_steps_that_a_drive_is_too_stiff_for_are_warned_of(tmp_path: Path) -> None:
+    """A pendulum with so much viscous friction that RK4 is stable up to 2.785 decay times alone."""
+    arm = rigid().with_drives(friction={"viscous": 100.0})
+    with pytest.warns(fa.StepWarning, match="too long for joint"):
+        fa.fmu(arm, tmp_path / "arm.fmu", step=0.5, platforms=[])
+    fa.fmu(arm, tmp_path / "arm.fmu", step=1e-6, platforms=[])
+
+
 def test_motors_with_inductance_are_refused(tmp_path: Path) -> None:
     arm = fa.load("puma560")
     motor = arm.joints[0].motor

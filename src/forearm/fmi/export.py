@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import warnings
 import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,11 +18,11 @@ from forearm.arm.arm import Arm, check_arm
 from forearm.arm.joint import Frame, Joint
 from forearm.arm.link import Link
 from forearm.drives.motor import constants_of
-from forearm.errors import InputError, ModelError, shorten
+from forearm.errors import InputError, ModelError, StepWarning, shorten
 from forearm.fmi.binaries import PLATFORMS, library, possible
 from forearm.fmi.c_source import c_source
 from forearm.fmi.description import Described, build_description, description_2, description_3
-from forearm.fmi.model_functions import FmuModel
+from forearm.fmi.model_functions import METHOD, FmuModel
 from forearm.fmi.module import model_parts, module_text
 from forearm.fmi.naming import model_identifier, unique
 from forearm.fmi.variables import FmuVariable, Starts, variables_of
@@ -29,6 +30,7 @@ from forearm.kinematics.arguments import states_of
 from forearm.kinematics.limits import limits_of
 from forearm.reading.textfile import write_bytes
 from forearm.reduction.symbolic import chosen_parameters
+from forearm.simulation.stability import decay_at, longest_step
 from forearm.simulation.windings import has_inductance
 from forearm.values import check_choice, check_number
 
@@ -102,7 +104,9 @@ def fmu(
     step = check_number(step, "fmu, step", above=0.0)
     systems = _systems(platforms, version)
     model = _model(arm, drive == "voltage", parameters, payload)
-    variables = variables_of(model, _starts(arm, q0, qd0, step))
+    starts = _starts(arm, q0, qd0, step)
+    _warn_of_long_steps(arm, model.voltage, starts)
+    variables = variables_of(model, starts)
     content, token = contents(model, variables, version, systems)
     packed = _packed(content)
     path = _path(file)
@@ -207,6 +211,22 @@ def _starts(arm: Arm, q0: ArrayLike | None, qd0: ArrayLike | None, step: float) 
                 f"fmu, q0: {x:g} is outside the limits of joint {shorten(joint.name)}, {low:g} to {high:g}."
             )
     return Starts(q.tolist(), qd.tolist(), step, lower.tolist(), upper.tolist())
+
+
+def _warn_of_long_steps(arm: Arm, voltage: bool, starts: Starts) -> None:
+    try:
+        rate, freedom = decay_at(arm, voltage, np.array(starts.q0))
+    except np.linalg.LinAlgError:  # a joint that moves no mass has no accelerations either
+        return
+    most = longest_step(METHOD, rate)
+    if starts.step > most:
+        warnings.warn(
+            f"fmu, step: steps of {starts.step:g} s are too long for {arm.joints[freedom].name}, which its "
+            f"drive brakes within {1.0 / rate:.2g} s: co-simulation would not follow its motion. Take steps "
+            f"of at most {most:.2g} s; model exchange needs none.",
+            StepWarning,
+            stacklevel=3,
+        )
 
 
 def _packed(files: dict[str, bytes]) -> bytes:

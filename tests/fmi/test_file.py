@@ -72,8 +72,9 @@ def test_fmpy_finds_nothing_wrong(version: int, drive: str, tmp_path: Path) -> N
 @runs_here
 @pytest.mark.parametrize("version", [3, *long([2])])
 def test_hostile_names_are_only_names(version: int) -> None:
-    arm = hostile()
-    written, folder, about = made(arm, version=version, parameters=(f"{arm.links[2].name}.mass",))
+    arm = hostile().with_drives(friction={"viscous": 0.3})
+    options = {"version": version, "parameters": (f"{arm.links[2].name}.mass", "joint_1.friction.viscous")}
+    written, _, about = made(arm, **options)
     assert validate_fmu(str(written.path)) == []
     assert re.fullmatch(r"\w+", written.identifier)
     with zipfile.ZipFile(written.path) as archive:
@@ -86,10 +87,11 @@ def test_hostile_names_are_only_names(version: int) -> None:
     assert all(re.fullmatch(r"[A-Za-z_]\w*\.tau", name) for name in written.inputs)
     said = [v.description for v in about.modelVariables]
     assert all(any(text.endswith(f"of joint {name}") for text in said) for name in HOSTILE)
-    with instance(arm, version=version, parameters=(f"{arm.links[2].name}.mass",)) as one:
+    assert written.inputs[1:3] == ("joint_1.tau", "joint_1_2.tau")
+    assert "joint_1_2.friction.viscous" in written.parameters, "that of the joint named joint_1"
+    with instance(arm, **options) as one:  # type: ignore[arg-type]
         one.begin()
         one.fmu.doStep(0.0, 0.01)
-    assert folder.is_dir()
 
 
 def test_names_become_identifiers() -> None:

@@ -101,7 +101,7 @@ def _all(model: FmuModel, starts: Starts) -> Iterator[FmuVariable]:
 
 def _of_joints(model: FmuModel, starts: Starts) -> Iterator[FmuVariable]:
     arm, at, dry = model.arm, model.layout.starts, model.dry
-    names = identifiers((joint.name for joint in arm.joints), "joint")
+    names = _names(model)
     everything = tuple(p for name in ("u", "q", "qd") for p in model.layout.places(name))
     first = _first(model)
     for j, joint in enumerate(arm.joints):
@@ -154,6 +154,18 @@ def _of_joints(model: FmuModel, starts: Starts) -> Iterator[FmuVariable]:
             )  # fmt: skip
 
 
+def _names(model: FmuModel) -> dict[str, str]:
+    """An identifier for each joint, link and gravity; those that are joints and links at once share one."""
+    arm = model.arm
+    owners = [
+        *(j.name for j in arm.joints),
+        "gravity",
+        *(j.name for j in arm.tree),
+        *(a.name for a in arm.links),
+    ]
+    return identifiers(dict.fromkeys(owners), "joint")
+
+
 def _first(model: FmuModel) -> tuple[int, ...]:
     return tuple(p for name in ("u", "q0", "qd0", "parameters") for p in model.layout.places(name))
 
@@ -176,7 +188,7 @@ def _parameters(model: FmuModel) -> Iterator[FmuVariable]:
     joints = {joint.name: joint for joint in model.arm.tree}
     known = ["gravity", *joints, *(link.name for link in model.arm.links)]
     parts = {name: _split(name, known) for name in model.parameters}
-    names = identifiers(dict.fromkeys(owner for owner, _ in parts.values()), "part")
+    names = _names(model)
     for k, (name, value) in enumerate(model.parameters.items()):
         owner, rest = parts[name]
         unit, low = _unit(rest, joints.get(owner), owner)

@@ -37,7 +37,9 @@ def fastest_decay(simulator: Simulator, q: Floats) -> tuple[float, int]:
 def decay_at(arm: Arm, voltage: bool, q: Floats) -> tuple[float, int]:
     """The same without machine code."""
     damping = _damping(arm, voltage)
-    return _fastest(damping, np.linalg.inv(inertia_matrix(arm, q))) if damping.any() else (0.0, 0)
+    if not damping.any():
+        return 0.0, 0
+    return _fastest(damping, np.asarray(np.linalg.inv(inertia_matrix(arm, q)), dtype=np.float64))
 
 
 def _fastest(damping: Floats, W: Floats) -> tuple[float, int]:

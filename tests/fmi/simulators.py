@@ -126,8 +126,16 @@ def co_simulated(arm: fa.Arm, u: Floats, part: float, **options: Any) -> tuple[F
     return found[:, : arm.n], found[:, arm.n :]
 
 
-def exchanged(arm: fa.Arm, u: Floats, part: float, tolerance: float, **options: Any) -> Floats:
-    """q at the end, by FMPy's CVode, under the same inputs."""
+def exchanged(
+    arm: fa.Arm,
+    u: Floats,
+    part: float,
+    tolerance: float,
+    solver: str = "CVode",
+    interval: float | None = None,
+    **options: Any,
+) -> Floats:
+    """q at the end, by a solver of FMPy's, under the same inputs; Euler's steps are the intervals."""
     written = made(arm, **options)[0]
     times = [t for k in range(len(u)) for t in (k * part, (k + 1) * part)]
     rows = [(t, *u[k // 2]) for k, t in enumerate(times)]
@@ -137,7 +145,9 @@ def exchanged(arm: fa.Arm, u: Floats, part: float, tolerance: float, **options: 
         str(written.path),
         fmi_type="ModelExchange",
         stop_time=float(len(u) * part),
-        output_interval=part,
+        output_interval=part if interval is None else interval,
+        solver=solver,
+        step_size=interval,
         relative_tolerance=tolerance,
         input=signals,
         output=names,

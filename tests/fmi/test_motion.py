@@ -112,6 +112,21 @@ def test_arms_with_every_kind_of_drive(seed: int) -> None:
     assert np.abs(exchanged(arm, u, 0.05, CVODE) - run.q[-1]).max() <= APART
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["rubbing", "puma560"])
+def test_a_solver_that_finds_events_late_converges_too(name: str) -> None:
+    """FMPy's forward Euler sees an event at the end of the step that has it: its error is of first order."""
+    arm, u = torques_of(name)
+    q0, qd0 = start_of(arm)
+    run = fa.simulate(arm, q0, qd0, 1.0, torque=schedule_of(u, 0.5), method="dp87", accuracy=EXACT)
+    coarse, fine = (
+        np.abs(exchanged(arm, u, 0.5, CVODE, solver="Euler", interval=h) - run.q[-1]).max()
+        for h in (1e-3, 1e-4)
+    )
+    assert 5.0 < coarse / fine < 20.0
+    assert fine < 1e-3
+
+
 def test_communication_steps_of_any_length() -> None:
     arm, (u, _) = torques_of("rubbing")
     lengths = [0.01, 0.0004, 0.0253, 0.1, 1e-3]

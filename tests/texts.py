@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -80,6 +81,12 @@ def _texts(arm: fa.Arm, latex: bool) -> Iterator[tuple[str, str]]:
         f"inverse_dynamics of {' and '.join(opened)}",
         fa.generate(arm, "inverse_dynamics", parameters=opened).text,
     )
+    if arm.name in FOLLOWED:
+        with tempfile.TemporaryDirectory() as folder:
+            written = fa.fmu(
+                arm, Path(folder) / "arm.fmu", platforms=[]
+            )  # libraries depend on LLVM's version
+            yield "fmu", written.path.read_bytes().decode("latin-1")
 
 
 def _written(program: Program, language: str) -> str:

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from forearm.files.mjcf.compiled import from_mujoco
     from forearm.files.peer_models import to_mujoco, to_pinocchio
     from forearm.files.pinocchio_model import from_pinocchio
+    from forearm.fmi.export import Fmu, fmu
     from forearm.identification import excite
     from forearm.identification.from_logs import identify
     from forearm.identification.result import Identification
@@ -74,6 +75,7 @@ __all__ = [
     "DH",
     "Arm",
     "Bearing",
+    "Fmu",
     "ForearmError",
     "ForearmWarning",
     "Frame",
@@ -116,6 +118,7 @@ __all__ = [
     "drives",
     "dynamics",
     "excite",
+    "fmu",
     "from_dh",
     "from_mujoco",
     "from_pinocchio",
@@ -172,6 +175,7 @@ _LATER = {
     **dict.fromkeys(("Source", "generate"), "codegen"),
     **dict.fromkeys(("Kernel", "compile"), "kernels"),
     **dict.fromkeys(("Identification", "identify"), "identification"),
+    **dict.fromkeys(("Fmu", "fmu"), "fmi.export"),
     "Rollout": "kernels.batch_rollout",
     "RolloutGradient": "kernels.rollout_gradient",
     "TracedController": "kernels.traced_controller",

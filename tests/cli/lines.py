@@ -45,6 +45,7 @@ LINES: dict[str, tuple[str, ...]] = {
     "sim": ("ascher2", "--script", "script.txt"),
     "count": ("ascher2", "--formulation", "newton-euler"),
     "generate": ("ascher2",),
+    "fmu": ("ascher2", "-o", "out.fmu", "--platform", "x86_64-linux"),
     "schedule": ("ascher2", "--processors", "2"),
     "precision": ("ascher2",),
     "reproduce": ("silver",),

@@ -41,6 +41,7 @@ COMMANDS = {
     "sim": "Swartz's interpreter: variables and commands, at a terminal or from a script.",
     "count": "Exact multiplications and additions of every formulation.",
     "generate": "Write code for a function of an arm, a simulation step or a controller, in many languages.",
+    "fmu": "Write an arm as a Functional Mock-up Unit for Simulink, Modelica and others.",
     "schedule": (
         "One evaluation over several processors: task graphs, schedules, bounds, and threads that run them."
     ),

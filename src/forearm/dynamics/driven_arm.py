@@ -72,16 +72,15 @@ class DrivenArm:
         for j in dry:
             standing = standing + (1.0 - self.is_free[j])
 
-        def lacking(_: Values) -> Values:
+        def looked(_: Values) -> Values:
             u = self._inputs(t)
             qdd, tau = self._accelerations(q, qd, u), self.plant.torques(u, qd)
-            plus, minus = demands(self.plant, q, qd, qdd, self.friction_sign, self.is_free)
-            least = [minimum(plus[j] - tau[j], tau[j] - minus[j]) for j in dry]
-            return [0.0, *(choose(0.0, self.is_free[j], 1.0, x) for j, x in zip(dry, least, strict=True))]
+            least = lacking(self.plant, q, qd, qdd, tau, self.friction_sign, self.is_free)[0]
+            return [0.0, *(choose(0.0, self.is_free[j], 1.0, least[j]) for j in dry)]
 
         if dry:
             first = [standing, *([1.0] * len(dry))]
-            made += iterate(lacking, first, lambda some: (0.0, some[0]), 1, title="joints that stand")[1:]
+            made += iterate(looked, first, lambda some: (0.0, some[0]), 1, title="joints that stand")[1:]
         return made
 
     def _inputs(self, t: Scalar) -> Values:
@@ -89,3 +88,15 @@ class DrivenArm:
 
     def _accelerations(self, q: Values, qd: Values, u: Values) -> Values:
         return self.plant.accurate(q, qd, u, self.friction_sign, self.is_free)
+
+
+def lacking(
+    plant: Plant, q: Values, qd: Values, qdd: Values, tau: Values, friction_sign: Values, is_free: Values
+) -> tuple[Values, Values]:
+    """What drives that give tau lack to move joints that stand, either way, below 0 where they move them; and
+    how far apart the two ways are.
+    """
+    plus, minus = demands(plant, q, qd, qdd, friction_sign, is_free)
+    ways = list(zip(plus, minus, strict=True))
+    least = [minimum(up - x, x - down) for x, (up, down) in zip(tau, ways, strict=True)]
+    return least, [up - down for up, down in ways]

@@ -131,6 +131,10 @@ class IRFunction:
         """A value to memory, which other threads may read if a memory order is given."""
         self.lines.append(f"  store{_access(_typed(value), pointer, order, align)}")
 
+    def exchanged(self, value: Value, pointer: str) -> Value:
+        """What was in memory, where from now on this value is; other threads do it before or after."""
+        return self.emit(f"atomicrmw xchg ptr {pointer}, {_typed(value)} acquire", value.kind)
+
     def space(self, kind: str, count: int, name: str | None = None) -> Value:
         """Memory for so many values, taken once in a function: in a loop each turn would take
         more of the stack.
@@ -143,9 +147,11 @@ class IRFunction:
         """The same, taken only where the code comes by, which must be once."""
         return self.emit(_memory(kind, count), "ptr")
 
-    def call(self, function: str, *operands: Operand, kind: str = "void") -> Value:
-        """A function by its name, or by a pointer to it."""
-        text = call_text(function, *operands, kind=kind)
+    def call(self, function: str, *operands: Operand, kind: str = "void", takes: str = "") -> Value:
+        """A function by its name, or by a pointer to it; `takes` are the types of its arguments where more
+        may follow, as those of printf in C.
+        """
+        text = call_text(function, *operands, kind=kind, takes=takes)
         if kind != "void":
             return self.emit(text, kind)
         self.lines.append(f"  {text}")
@@ -331,10 +337,11 @@ def vector(kind: str, values: Sequence[float]) -> Value:
     return Value(f"<{entries}>", f"<{len(values)} x {kind}>")
 
 
-def call_text(function: str, *operands: Operand, kind: str = "void") -> str:
+def call_text(function: str, *operands: Operand, kind: str = "void", takes: str = "") -> str:
     """A call of a function by its name, or by a pointer to it."""
     called = function if isinstance(function, Value) else f"@{function}"
-    return f"call {kind} {called}({', '.join(map(_typed, operands))})"
+    types = f" ({takes}, ...)" if takes else ""
+    return f"call {kind}{types} {called}({', '.join(map(_typed, operands))})"
 
 
 def declared(function: str, kind: str, *arguments: str) -> str:

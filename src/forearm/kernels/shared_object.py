@@ -58,6 +58,12 @@ class Piece:
     info: int = 0
     entry: int = 0  # bytes of one entry, where all are of one size
     address: int = 0  # from where the object lies, and in the file
+    zeros: int = 0  # bytes that are in memory alone, behind all others
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory."""
+        return len(self.content) + self.zeros
 
 
 def is_possible() -> bool:
@@ -99,6 +105,8 @@ def _piece(code: bytes, s: Section) -> Piece:
     name = {READ: ".rodata", READ | RUN: ".text", READ | WRITE: ".data"}.get(_access(kept))
     if name is None:
         raise UnsupportedObject("a section that is both written and run")
+    if s.kind == NOBITS:
+        return Piece(".bss", NOBITS, kept, bytearray(), s.align, zeros=s.size)
     return Piece(name, PROGBITS, kept, content_of(code, s), s.align)
 
 
@@ -157,13 +165,14 @@ def _described(exported: Sequence[str], absolute: int) -> list[Piece]:
 
 def _place(pieces: list[Piece], page: int) -> None:
     """Addresses: what is read, run and written on pages of its own each."""
-    pieces.sort(key=lambda piece: (_access(piece.flags) != READ, _access(piece.flags) != READ | RUN))
+    order = {READ: 0, READ | RUN: 1, READ | WRITE: 2}
+    pieces.sort(key=lambda piece: (piece.zeros > 0, order[_access(piece.flags)]))
     at, before = HEADER + 6 * SEGMENT, READ
     for piece in pieces:
         if _access(piece.flags) != before:
             at, before = rounded(at, page), _access(piece.flags)
         piece.address = rounded(at, piece.align)
-        at = piece.address + len(piece.content)
+        at = piece.address + piece.size
 
 
 def _sizes(code: bytes, sections: list[Section]) -> dict[str, tuple[int, int]]:
@@ -188,7 +197,7 @@ def _name(
     for k, name in enumerate(exported, start=1):
         kind, size = sizes[name]
         at = addresses[name]
-        home = next(i for i, p in enumerate(pieces, start=1) if p.address <= at < p.address + len(p.content))
+        home = next(i for i, p in enumerate(pieces, start=1) if p.address <= at < p.address + p.size)
         start = names.index(b"\0" + name.encode("ascii") + b"\0") + 1
         struct.pack_into("<IBBHQQ", symbols, 24 * k, start, 1 << 4 | kind, 0, home, at, size)
         bucket = _hash(name) % count
@@ -232,27 +241,29 @@ def _file(pieces: list[Piece], machine: int) -> bytes:
     for piece in (*pieces, names):
         starts.append(len(names.content))
         names.content += piece.name.encode("ascii") + b"\0"
-    names.address = pieces[-1].address + len(pieces[-1].content)
+    names.address = max(piece.address + len(piece.content) for piece in pieces if not piece.zeros)
     table = rounded(names.address + len(names.content), 8)
     segments = [(LOAD, access, *_reach(pieces, access), PAGES[machine]) for access in (READ, READ | RUN)]
     segments += [(LOAD, READ | WRITE, *_reach(pieces, READ | WRITE), PAGES[machine])]
     dynamic = _named(pieces, ".dynamic")
     segments += [
-        (AT_LOADING, READ | WRITE, dynamic.address, len(dynamic.content), 8),
-        (STACK, READ | WRITE, 0, 0, 16),
+        (AT_LOADING, READ | WRITE, dynamic.address, dynamic.size, dynamic.size, 8),
+        (STACK, READ | WRITE, 0, 0, 0, 16),
     ]
-    segments = [s for s in segments if s[0] == STACK or s[3]]
+    segments = [s for s in segments if s[0] == STACK or s[4]]
     made = bytearray(table + LINE * (len(pieces) + 2))
     sizes = (HEADER, SEGMENT, len(segments), LINE, len(pieces) + 2, len(pieces) + 1)
     start = b"\x7fELF\x02\x01\x01".ljust(16, b"\0")
     struct.pack_into("<16sHHIQQQIHHHHHH", made, 0, start, 3, machine, 1, 0, HEADER, table, 0, *sizes)
-    for k, (kind, access, at, size, align) in enumerate(segments):
-        struct.pack_into("<IIQQQQQQ", made, HEADER + SEGMENT * k, kind, access, at, at, at, size, size, align)
+    for k, (kind, access, at, stored, size, align) in enumerate(segments):
+        line = (kind, access, at, at, at, stored, size, align)
+        struct.pack_into("<IIQQQQQQ", made, HEADER + SEGMENT * k, *line)
     for k, (piece, name) in enumerate(zip((*pieces, names), starts, strict=True), start=1):
-        at, size = piece.address, len(piece.content)
-        made[at : at + size] = piece.content
+        at, size = piece.address, piece.size
+        if not piece.zeros:
+            made[at : at + size] = piece.content
         address = at if piece.flags else 0
-        line = (
+        described = (
             name,
             piece.kind,
             piece.flags,
@@ -264,14 +275,15 @@ def _file(pieces: list[Piece], machine: int) -> bytes:
             piece.align,
             piece.entry,
         )
-        struct.pack_into("<IIQQQQIIQQ", made, table + LINE * k, *line)
+        struct.pack_into("<IIQQQQIIQQ", made, table + LINE * k, *described)
     return bytes(made)
 
 
-def _reach(pieces: list[Piece], access: int) -> tuple[int, int]:
-    """Where a segment begins, and its size: the first begins with the file."""
+def _reach(pieces: list[Piece], access: int) -> tuple[int, int, int]:
+    """Where a segment begins, its size in the file and in memory: the first begins with the file."""
     there = [piece for piece in pieces if _access(piece.flags) == access]
     if not there:
-        return 0, 0
+        return 0, 0, 0
     start = 0 if access == READ else there[0].address
-    return start, there[-1].address + len(there[-1].content) - start
+    stored = max((p.address + len(p.content) for p in there if not p.zeros), default=start)
+    return start, stored - start, there[-1].address + there[-1].size - start

@@ -431,7 +431,7 @@ class Body:
         """The nearest whole number, of two the even one: a number so large that only whole ones are left is
         added and taken away. What is as large itself is whole.
         """
-        whole = 2.0 ** (52 if self.target.scalar == "double" else 23)
+        whole = float(1 << (52 if self.target.scalar == "double" else 23))
         size = self.call("fabs", x)
         near = self.op("fsub", self.op("fadd", size, self.constant(whole)), self.constant(whole))
         small = self.compared("olt", size, self.constant(whole))

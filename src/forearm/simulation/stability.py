@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.drives.joint import drives_of
 from forearm.drives.motor import constants_of
+from forearm.dynamics.reference import inertia_matrix
 from forearm.errors import StepWarning
 from forearm.kernels.kept import MOST_KEPT
 from forearm.kernels.rollout import Simulator
@@ -30,9 +31,19 @@ PUSH = 1e-3  # V: no motor's limit is below it
 def fastest_decay(simulator: Simulator, q: Floats) -> tuple[float, int]:
     """The largest rate, 1/s, at which M(q) qdd = -B qd decays, and the freedom that does most of it."""
     damping = _damping(simulator.arm, simulator.voltage)
+    return _fastest(damping, _mobility(simulator, q)) if damping.any() else (0.0, 0)
+
+
+def decay_at(arm: Arm, voltage: bool, q: Floats) -> tuple[float, int]:
+    """The same without machine code."""
+    damping = _damping(arm, voltage)
     if not damping.any():
         return 0.0, 0
-    W, root = _mobility(simulator, q), np.sqrt(damping)
+    return _fastest(damping, np.asarray(np.linalg.inv(inertia_matrix(arm, q)), dtype=np.float64))
+
+
+def _fastest(damping: Floats, W: Floats) -> tuple[float, int]:
+    root = np.sqrt(damping)
     if not np.isfinite(W).all():  # a joint that moves no mass has no accelerations either
         return 0.0, 0
     rates, modes = np.linalg.eigh(root[:, None] * W * root)  # similar to M^-1 B, and symmetric

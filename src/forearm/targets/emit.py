@@ -14,20 +14,39 @@ from forearm.targets.machines import TargetMachine
 def emitted(text: str, name: str, machine: TargetMachine) -> tuple[bytes, str]:
     """(object file, assembly) of a module's text; nothing of this computer is in them."""
     with making():
-        llvm = llvm_library()
-        check_room(LEAST + 2 * PER_CHARACTER * len(text), "LLVM to compile")
-        made = _llvm_machine(llvm, machine)
-        head = f'source_filename = "{name}"\n'
-
-        def module() -> Any:
-            parsed = llvm.parse_assembly(head + text)
-            parsed.triple, parsed.data_layout = machine.triple, str(made.target_data)
-            parsed.verify()
-            return parsed
-
-        code: bytes = made.emit_object(module())
-        assembly: str = made.emit_assembly(module())
+        code = emitted_object(text, name, machine)
+        made, module = _module(text, name, machine)
+        assembly: str = made.emit_assembly(module)
     return code, assembly
+
+
+def emitted_object(text: str, name: str, machine: TargetMachine) -> bytes:
+    """The object file alone."""
+    with making():
+        made, module = _module(text, name, machine)
+        code: bytes = made.emit_object(module)
+    return code
+
+
+def is_known(machine: TargetMachine) -> bool:
+    """Whether the LLVM at hand can write for a machine."""
+    with making():
+        try:
+            _llvm_machine(llvm_library(), machine)
+        except ForearmError:
+            return False
+    return True
+
+
+def _module(text: str, name: str, machine: TargetMachine) -> tuple[Any, Any]:
+    """LLVM's machine, and a module for it, which it may change."""
+    llvm = llvm_library()
+    check_room(LEAST + 2 * PER_CHARACTER * len(text), "LLVM to compile")
+    made = _llvm_machine(llvm, machine)
+    module = llvm.parse_assembly(f'source_filename = "{name}"\n{text}')
+    module.triple, module.data_layout = machine.triple, str(made.target_data)
+    module.verify()
+    return made, module
 
 
 def llvm_version() -> str:

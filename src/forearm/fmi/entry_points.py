@@ -1,0 +1,189 @@
+"""Functions that simulators call, as LLVM's text: what versions 2 and 3 of FMI share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from forearm.fmi.instance_memory import (
+    ANY,
+    CONTINUOUS,
+    ENVIRONMENT,
+    ERROR,
+    EVENT,
+    INITIALIZATION,
+    INSTANTIATED,
+    LOGGER,
+    MODE,
+    NAME,
+    OK,
+    STEPPING,
+    TERMINATED,
+    Memory,
+    cells_of,
+)
+from forearm.fmi.layout import Layout
+from forearm.fmi.saved_states import serialized_size
+from forearm.kernels.llvm import IRFunction, Value
+
+TRUE, FALSE = Value("1", "i32"), Value("0", "i32")
+SOMETHING = {"instance": "ptr"}
+ARRAY = {"values": "ptr", "count": "i64"}
+
+
+class EntryPoints:
+    """A list of functions that grows, each with a name that others see; `letters` begin it."""
+
+    def __init__(self, letters: str) -> None:
+        self.letters = letters
+        self.texts: dict[str, str] = {}
+
+    @contextmanager
+    def named(
+        self, name: str, arguments: Mapping[str, str], modes: int = ANY
+    ) -> Iterator[tuple[IRFunction, list[Value]]]:
+        """A function that returns a status: its body for an instance in one of these modes, and OK behind
+        it where it has not returned before.
+        """
+        f = IRFunction(f"{self.letters}{name}", SOMETHING | dict(arguments), "i32")
+        status = f.call("fmu.entered", f.arguments[0], modes, kind="i32")
+        with f.unless(f.compared("eq", status, 0)):
+            f.ret(status)
+        yield f, f.arguments
+        if f.here:
+            f.ret(OK)
+        self.texts[f"{self.letters}{name}"] = f.text()
+
+    def bare(self, name: str, arguments: Mapping[str, str], kind: str) -> IRFunction:
+        """A function of another kind; `add` takes it."""
+        return IRFunction(f"{self.letters}{name}", arguments, kind)
+
+    def add(self, name: str, f: IRFunction) -> None:
+        """A function that is written."""
+        self.texts[f"{self.letters}{name}"] = f.text()
+
+    def unsupported(self, *names: str) -> None:
+        """Functions that an FMU without such capabilities is never asked for."""
+        for name in names:
+            f = self.bare(name, SOMETHING, "i32")
+            f.ret(ERROR)
+            self.add(name, f)
+
+    def empty(self, *names: str) -> None:
+        """Get and set of types that no variable has: right for none of them, wrong for any."""
+        for name in names:
+            with self.named(name, {"references": "ptr", "count": "i64"}) as (f, given):
+                f.ret(f.chosen(f.compared("eq", given[2], 0), OK, ERROR))
+
+    def constant_text(self, name: str, constant: str) -> None:
+        """A function that returns a string."""
+        f = self.bare(name, {}, "ptr")
+        f.ret(Value(f"@{constant}", "ptr"))
+        self.add(name, f)
+
+    def moves(self, name: str, before: int, after: int, arguments: Mapping[str, str] | None = None) -> None:
+        """A function that changes the mode and nothing else."""
+        with self.named(name, arguments or {}, before) as (f, given):
+            f.store(after, f.at(given[0], MODE, "i8"))
+
+
+def life(e: EntryPoints, state: str) -> None:
+    """From the start to the end, and saved states; `state` is how their functions spell it."""
+    with e.named("ExitInitializationMode", {}, INITIALIZATION) as (f, given):
+        f.call("fmu.fresh", given[0])
+        kind = f.call("fmu.kind", given[0], kind="i64")
+        f.store(f.chosen(f.compared("eq", kind, 1), EVENT, STEPPING), f.at(given[0], MODE, "i8"))
+    e.moves("Terminate", EVENT | CONTINUOUS | STEPPING, TERMINATED)
+    with e.named("Reset", {}) as (f, given):
+        f.call("fmu.reset", given[0])
+    free = e.bare("FreeInstance", SOMETHING, "void")
+    _released(free, free.arguments[0], free.compared("ult", _kind_less_one(free, free.arguments[0]), 2))
+    free.ret()
+    e.add("FreeInstance", free)
+    with e.named(f"Get{state}", {"state": "ptr"}) as (f, given):
+        f.ret(f.call("fmu.save", *given, kind="i32"))
+    with e.named(f"Set{state}", {"state": "ptr"}) as (f, given):
+        f.ret(f.call("fmu.restore", *given, kind="i32"))
+    with e.named(f"Free{state}", {"state": "ptr"}) as (f, given):
+        is_none = f.compared("eq", given[1], None)
+        with f.unless(is_none):
+            there = f.load("ptr", given[1])
+            _released(f, there, f.compared("eq", _kind_less_one(f, there), 2))
+            f.store(None, given[1])
+
+
+def _kind_less_one(f: IRFunction, slot: Value) -> Value:
+    return f.op("sub", f.call("fmu.kind", slot, kind="i64"), 1)
+
+
+def _released(f: IRFunction, slot: Value, where: Value) -> None:
+    with f.when(where):
+        f.store(Value("0", "i32"), slot, order="release", align=4)
+
+
+def serialization(e: EntryPoints, memory: Memory, names: tuple[str, str, str]) -> None:
+    """Saved states as bytes."""
+    size, out, into = names
+    with e.named(size, {"state": "ptr", "size": "ptr"}) as (f, given):
+        f.store(serialized_size(memory), given[2])
+    with e.named(out, {"state": "ptr", "bytes": "ptr", "size": "i64"}) as (f, given):
+        f.ret(f.call("fmu.serialize", *given, kind="i32"))
+    with e.named(into, {"bytes": "ptr", "size": "i64", "state": "ptr"}) as (f, given):
+        f.ret(f.call("fmu.deserialize", *given, kind="i32"))
+
+
+def model_exchange(e: EntryPoints, layout: Layout, derivatives: str) -> None:
+    """Time, continuous states, their derivatives and nominal values, and event indicators."""
+    n, indicators = layout.sizes["q"], layout.sizes["indicators"]
+    with e.named("SetTime", {"time": "double"}, EVENT | CONTINUOUS) as (f, given):
+        f.store(given[1], cells_of(f, given[0], layout.starts["time"]))
+    with e.named("SetContinuousStates", ARRAY, CONTINUOUS) as (f, given):
+        _exactly(f, given[2], 2 * n)
+        f.ret(f.call("fmu.set_numbers", given[0], layout.starts["q"], 2 * n, given[1], kind="i32"))
+    for name, start, size in (
+        ("GetContinuousStates", "q", 2 * n),
+        (derivatives, "dq", 2 * n),
+        ("GetEventIndicators", "indicators", indicators),
+    ):
+        with e.named(name, ARRAY) as (f, given):
+            _exactly(f, given[2], size)
+            f.ret(f.call("fmu.numbers", given[0], layout.starts[start], size, given[1], kind="i32"))
+    with e.named("GetNominalsOfContinuousStates", ARRAY) as (f, given):
+        _exactly(f, given[2], 2 * n)
+        if n:
+            with f.loop(0, 2 * n) as k:
+                f.store(1.0, f.at(given[1], k, "double"), align=1)
+
+
+def _exactly(f: IRFunction, count: Value, size: int) -> None:
+    with f.unless(f.compared("eq", count, size)):
+        f.ret(ERROR)
+
+
+def stored_if_asked(f: IRFunction, pairs: list[tuple[Value, Value]]) -> None:
+    """Values to where pointers lead that are not null."""
+    for pointer, value in pairs:
+        with f.unless(f.compared("eq", pointer, None)):
+            f.store(value, pointer, align=1)
+
+
+def told_text(tell: Callable[[], IRFunction]) -> list[str]:
+    """How an instance tells what is wrong, by a function `fmu.tell` of FMI's version."""
+    f = IRFunction("fmu.told", {"instance": "ptr", "status": "i32", "message": "ptr"}, internal=True)
+    instance, status, message = f.arguments
+    logger, environment = (f.load("ptr", f.at(instance, at, "i8")) for at in (LOGGER, ENVIRONMENT))
+    f.call("fmu.tell", logger, environment, f.at(instance, NAME, "i8"), status, message)
+    f.ret()
+    return [tell().text(), f.text()]
+
+
+def initialization(f: IRFunction, instance: Value, start: Value, layout: Layout) -> None:
+    """The time at which an instance begins."""
+    f.store(start, cells_of(f, instance, layout.starts["time"]))
+    f.store(INITIALIZATION, f.at(instance, MODE, "i8"))
+
+
+__all__ = [
+    "ARRAY", "FALSE", "INSTANTIATED", "SOMETHING", "TRUE", "EntryPoints", "initialization", "life",
+    "model_exchange", "serialization", "stored_if_asked", "told_text",
+]  # fmt: skip

@@ -1,0 +1,135 @@
+"""The functions of FMI 3.0, as LLVM's text."""
+
+from __future__ import annotations
+
+from forearm.fmi.entry_points import (
+    EntryPoints,
+    initialization,
+    life,
+    model_exchange,
+    serialization,
+    stored_if_asked,
+    told_text,
+)
+from forearm.fmi.instance_memory import (
+    ANY,
+    CO_SIMULATION,
+    CONTINUOUS,
+    ERROR,
+    EVENT,
+    INSTANTIATED,
+    MODEL_EXCHANGE,
+    STEPPING,
+    Memory,
+    cells_of,
+    text_constant,
+)
+from forearm.fmi.layout import Layout
+from forearm.kernels.llvm import IRFunction, Value
+
+NO = Value("0", "i8")  # fmi3Boolean is C's bool
+TYPES = (
+    "Float32", "Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64", "Boolean", "String",
+    "Binary", "Clock",
+)  # fmt: skip
+FLOAT64 = {"references": "ptr", "count": "i64", "values": "ptr", "size": "i64"}
+UNSUPPORTED = (
+    "GetNumberOfVariableDependencies", "GetVariableDependencies", "GetDirectionalDerivative",
+    "GetAdjointDerivative", "EnterConfigurationMode", "ExitConfigurationMode", "GetIntervalDecimal",
+    "GetIntervalFraction", "GetShiftDecimal", "GetShiftFraction", "SetIntervalDecimal", "SetIntervalFraction",
+    "SetShiftDecimal", "SetShiftFraction", "EnterStepMode", "GetOutputDerivatives", "ActivateModelPartition",
+)  # fmt: skip
+
+
+def entry_points(layout: Layout) -> tuple[list[str], list[str]]:
+    """Parts of the module, and the names that others see."""
+    e = EntryPoints("fmi3")
+    e.constant_text("GetVersion", "version")
+    _instantiate(e)
+    life(e, "FMUState")
+    names = ("SerializedFMUStateSize", "SerializeFMUState", "DeserializeFMUState")
+    serialization(e, Memory(layout), names)
+    model_exchange(e, layout, "GetContinuousStateDerivatives")
+    _variables(e, layout)
+    _modes(e, layout)
+    _steps(e, layout)
+    e.unsupported(*UNSUPPORTED)
+    return [text_constant("version", "3.0"), *told_text(_tell), *e.texts.values()], list(e.texts)
+
+
+def _tell() -> IRFunction:
+    kinds = {"logger": "ptr", "environment": "ptr", "name": "ptr", "status": "i32", "message": "ptr"}
+    f = IRFunction("fmu.tell", kinds, internal=True)
+    logger, environment, _, status, message = f.arguments
+    with f.unless(f.compared("eq", logger, None)):
+        f.call(logger, environment, status, Value("@category", "ptr"), message)
+    f.ret()
+    return f
+
+
+def _instantiate(e: EntryPoints) -> None:
+    first = {"name": "ptr", "token": "ptr", "resources": "ptr", "visible": "i8", "logging": "i8"}
+    last = {"environment": "ptr", "logger": "ptr"}
+    between = {"events": "i8", "early": "i8", "required": "ptr", "count": "i64"}
+    for name, kinds, what in (
+        ("InstantiateModelExchange", first | last, MODEL_EXCHANGE),
+        ("InstantiateCoSimulation", first | between | last | {"update": "ptr"}, CO_SIMULATION),
+    ):
+        f = e.bare(name, kinds, "ptr")
+        given = dict(zip(kinds, f.arguments, strict=True))
+        rest = (given[key] for key in ("token", "logger", "environment", "name"))
+        f.ret(f.call("fmu.instance", what, *rest, kind="ptr"))
+        e.add(name, f)
+    f = e.bare("InstantiateScheduledExecution", first, "ptr")
+    f.ret(None)
+    e.add("InstantiateScheduledExecution", f)
+
+
+def _variables(e: EntryPoints, layout: Layout) -> None:
+    for name, does in (("GetFloat64", "fmu.get"), ("SetFloat64", "fmu.set")):
+        with e.named(name, FLOAT64) as (f, given):
+            with f.unless(f.compared("eq", given[2], given[4])):  # all variables are scalars
+                f.ret(ERROR)
+            f.ret(f.call(does, *given[:4], kind="i32"))
+    e.empty(*(f"{does}{kind}" for kind in TYPES for does in ("Get", "Set")))
+    for name, size in (
+        ("GetNumberOfContinuousStates", 2 * layout.sizes["q"]),
+        ("GetNumberOfEventIndicators", layout.sizes["indicators"]),
+    ):
+        with e.named(name, {"size": "ptr"}) as (f, given):
+            f.store(size, given[1])
+
+
+def _modes(e: EntryPoints, layout: Layout) -> None:
+    with e.named("SetDebugLogging", {"on": "i8", "count": "i64", "categories": "ptr"}):
+        pass
+    kinds = {
+        "is_tolerance": "i8",
+        "tolerance": "double",
+        "start": "double",
+        "is_stop": "i8",
+        "stop": "double",
+    }
+    with e.named("EnterInitializationMode", kinds, INSTANTIATED) as (f, given):
+        initialization(f, given[0], given[3], layout)
+    e.moves("EnterEventMode", EVENT | CONTINUOUS, EVENT)
+    e.moves("EnterContinuousTimeMode", EVENT, CONTINUOUS)
+    with e.named("EvaluateDiscreteStates", {}, ANY):
+        pass
+    flags = ("again", "terminate", "nominals", "states", "is_next", "next")
+    with e.named("UpdateDiscreteStates", dict.fromkeys(flags, "ptr"), EVENT) as (f, given):
+        moved = f.cast("trunc", f.call("fmu.event", given[0], kind="i32"), "i8")
+        stored_if_asked(f, list(zip(given[1:6], (moved, NO, NO, moved, NO), strict=True)))
+    kinds = {"is_final": "i8", "enter": "ptr", "terminate": "ptr"}
+    with e.named("CompletedIntegratorStep", kinds, CONTINUOUS) as (f, given):
+        stored_if_asked(f, [(given[2], NO), (given[3], NO)])
+
+
+def _steps(e: EntryPoints, layout: Layout) -> None:
+    kinds = {"t": "double", "length": "double", "is_final": "i8"}
+    kinds |= dict.fromkeys(("event", "terminate", "early", "last"), "ptr")
+    with e.named("DoStep", kinds, STEPPING) as (f, given):
+        status = f.call("fmu.step", *given[:3], kind="i32")
+        time = f.load("double", cells_of(f, given[0], layout.starts["time"]))
+        stored_if_asked(f, [*((pointer, NO) for pointer in given[4:7]), (given[7], time)])
+        f.ret(status)

@@ -1,0 +1,333 @@
+"""One instance of an FMU as LLVM's text: its life, its variables, its steps. FMI's own functions, of either
+version, are a thin layer above.
+
+Every pointer that comes in is checked to be one of the pool's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from forearm.fmi.instance_memory import (
+    BAD_STEP,
+    CATEGORY,
+    DISCARD,
+    DIVERGED,
+    ENVIRONMENT,
+    ERROR,
+    FULL,
+    INITIALIZATION,
+    INSTANTIATED,
+    IS_OLD,
+    KIND,
+    LOGGER,
+    MESSAGES,
+    MODE,
+    MOST_STEPS,
+    NAME,
+    NAME_BYTES,
+    NOT_FINITE,
+    OK,
+    OTHER,
+    READABLE,
+    ROUNDING,
+    SAVED,
+    SLOTS,
+    WRONG_CALL,
+    WRONG_REFERENCE,
+    Memory,
+    cells_of,
+    failed,
+    is_finite,
+    pool_text,
+    text_constant,
+)
+from forearm.fmi.layout import Layout
+from forearm.fmi.saved_states import saved_state_parts
+from forearm.kernels.llvm import IRFunction, Value, constants
+
+
+def instance_parts(
+    layout: Layout, starts: Sequence[float], access: Sequence[int], token: str, tag: int, has_events: bool
+) -> list[str]:
+    """All parts; `starts` are the numbers that an instance begins with, `access` for each the modes in
+    which it can be set, and READABLE, `tag` what saved states begin with.
+    """
+    memory = Memory(layout)
+    made = [
+        pool_text(memory),
+        constants("starts", "double", starts),
+        constants("access", "i8", access),
+        text_constant("token", token),
+        text_constant("category", CATEGORY),
+        *(text_constant(f"message{k}", text) for k, text in enumerate(MESSAGES)),
+        _same_text(),
+        _slot(memory),
+        _is_slot(memory),
+        _entered(),
+        _reset(memory),
+        _instance(),
+        _fresh(),
+        _get(layout),
+        _set(layout),
+        _numbers(),
+        _set_numbers(),
+        _step(memory, layout),
+        _event(layout, has_events),
+        *saved_state_parts(memory, tag),
+    ]
+    return made
+
+
+def _same_text() -> str:
+    """`i32 fmu.same(a, b)`: 1 where two strings are equal; a null pointer is none."""
+    f = IRFunction("fmu.same", {"a": "ptr", "b": "ptr"}, "i32", internal=True)
+    a, b = f.arguments
+    with f.when(f.compared("eq", a, None)):
+        f.ret(OK)
+    with f.repeat(0) as turn:
+        (k,) = turn.now
+        x, y = (f.load("i8", f.at(p, k, "i8")) for p in (a, b))
+        with f.unless(f.compared("eq", x, y)):
+            f.ret(OK)
+        turn.again(f.op("add", k, 1), where=f.compared("ne", x, 0))
+    f.ret(Value("1", "i32"))
+    return f.text()
+
+
+def _slot(memory: Memory) -> str:
+    """`ptr fmu.slot(kind)`: one that nobody has, null where there is none."""
+    f = IRFunction("fmu.slot", {"kind": "i64"}, "ptr", internal=True)
+    with f.loop(0, SLOTS) as k:
+        slot = f.at("@pool", k, "i8", memory.stride)
+        before = f.exchanged(Value("1", "i32"), slot)
+        with f.when(f.compared("eq", before, 0)):
+            f.store(f.arguments[0], f.at(slot, KIND, "i8"))
+            f.ret(slot)
+    f.ret(None)
+    return f.text()
+
+
+def _is_slot(memory: Memory) -> str:
+    """`i64 fmu.kind(p)`: what a pointer's slot holds, 0 where it is no slot or nobody has it."""
+    f = IRFunction("fmu.kind", {"p": "ptr"}, "i64", internal=True)
+    (p,) = f.arguments
+    there, start = f.cast("ptrtoint", p, "i64"), f.cast("ptrtoint", Value("@pool", "ptr"), "i64")
+    offset = f.op("sub", there, start)
+    with f.unless(f.compared("ult", offset, SLOTS * memory.stride)):
+        f.ret(0)
+    with f.unless(f.compared("eq", f.op("urem", offset, memory.stride), 0)):
+        f.ret(0)
+    with f.unless(f.compared("eq", f.load("i32", p, order="acquire", align=4), 1)):
+        f.ret(0)
+    f.ret(f.load("i64", f.at(p, KIND, "i8")))
+    return f.text()
+
+
+def _entered() -> str:
+    """`i32 fmu.entered(instance, modes)`: whether it is an instance, in one of these modes."""
+    f = IRFunction("fmu.entered", {"instance": "ptr", "modes": "i64"}, "i32", internal=True)
+    instance, modes = f.arguments
+    kind = f.call("fmu.kind", instance, kind="i64")
+    with f.unless(f.compared("ult", f.op("sub", kind, 1), SAVED - 1)):
+        f.ret(ERROR)
+    mode = f.load("i64", f.at(instance, MODE, "i8"))
+    with f.when(f.compared("eq", f.op("and", mode, modes), 0)):
+        failed(f, instance, ERROR, WRONG_CALL)
+    f.ret(OK)
+    return f.text()
+
+
+def _reset(memory: Memory) -> str:
+    """`void fmu.reset(instance)`: as it was when it was made."""
+    f = IRFunction("fmu.reset", {"instance": "ptr"}, internal=True)
+    (instance,) = f.arguments
+    f.store(INSTANTIATED, f.at(instance, MODE, "i8"))
+    f.store(1, f.at(instance, IS_OLD, "i8"))
+    f.call("fmu.copied", cells_of(f, instance), Value("@starts", "ptr"), memory.cells)
+    f.ret()
+    return f.text()
+
+
+def _instance() -> str:
+    """`ptr fmu.instance(kind, token, logger, environment, name)`: a new one, null where that cannot be."""
+    kinds = {"kind": "i64", "token": "ptr", "logger": "ptr", "environment": "ptr", "name": "ptr"}
+    f = IRFunction("fmu.instance", kinds, "ptr", internal=True)
+    kind, token, logger, environment, name = f.arguments
+    is_ours = f.call("fmu.same", token, Value("@token", "ptr"), kind="i32")
+    for condition, message in ((f.compared("eq", is_ours, 0), OTHER), (None, FULL)):
+        slot = f.call("fmu.slot", kind, kind="ptr") if condition is None else None
+        with f.when(condition or f.compared("eq", slot, None)):
+            told = Value(f"@message{MESSAGES.index(message)}", "ptr")
+            f.call("fmu.tell", logger, environment, name, ERROR, told)
+            f.ret(None)
+    assert slot is not None
+    f.store(logger, f.at(slot, LOGGER, "i8"))
+    f.store(environment, f.at(slot, ENVIRONMENT, "i8"))
+    with f.loop(0, NAME_BYTES) as k:  # zeros behind it
+        f.store(Value("0", "i8"), f.at(f.at(slot, NAME, "i8"), k, "i8"))
+    with f.unless(f.compared("eq", name, None)), f.repeat(0) as turn:
+        (k,) = turn.now
+        letter = f.load("i8", f.at(name, k, "i8"))
+        f.store(letter, f.at(f.at(slot, NAME, "i8"), k, "i8"))
+        after = f.op("add", k, 1)
+        more = f.op("and", f.compared("ne", letter, 0), f.compared("slt", after, NAME_BYTES - 1))
+        turn.again(after, where=more)
+    f.call("fmu.reset", slot)
+    f.ret(slot)
+    return f.text()
+
+
+def _fresh() -> str:
+    """`void fmu.fresh(instance)`: outputs that belong to its state; before the start, the state too."""
+    f = IRFunction("fmu.fresh", {"instance": "ptr"}, internal=True)
+    (instance,) = f.arguments
+    cells, mode = cells_of(f, instance), f.load("i64", f.at(instance, MODE, "i8"))
+    with f.when(f.compared("ne", f.load("i64", f.at(instance, IS_OLD, "i8")), 0)):
+        with f.unless(f.compared("eq", f.op("and", mode, INSTANTIATED | INITIALIZATION), 0)):
+            f.call("model.beginning", cells)
+        f.call("model.outputs", cells)
+        f.store(0, f.at(instance, IS_OLD, "i8"))
+    f.ret()
+    return f.text()
+
+
+def _get(layout: Layout) -> str:
+    """`i32 fmu.get(instance, references, count, values)`: into values; none where one is not there."""
+    kinds = {"instance": "ptr", "references": "ptr", "count": "i64", "values": "ptr"}
+    f = IRFunction("fmu.get", kinds, "i32", internal=True)
+    instance, references, count, values = f.arguments
+    with f.loop(0, count) as k:
+        _checked(f, instance, layout, _reference(f, references, k), Value(str(READABLE), "i64"))
+    f.call("fmu.fresh", instance)
+    bad = f.space("i64", 1)
+    f.store(0, bad)
+    with f.loop(0, count) as k:
+        value = f.load("double", f.at(cells_of(f, instance), _reference(f, references, k), "double"))
+        f.store(value, f.at(values, k, "double"), align=1)
+        with f.unless(is_finite(f, value)):
+            f.store(1, bad)
+    with f.unless(f.compared("eq", f.load("i64", bad), 0)):
+        failed(f, instance, DISCARD, DIVERGED)
+    f.ret(OK)
+    return f.text()
+
+
+def _set(layout: Layout) -> str:
+    """`i32 fmu.set(instance, references, count, values)`: all of them, or none."""
+    kinds = {"instance": "ptr", "references": "ptr", "count": "i64", "values": "ptr"}
+    f = IRFunction("fmu.set", kinds, "i32", internal=True)
+    instance, references, count, values = f.arguments
+    mode = f.load("i64", f.at(instance, MODE, "i8"))
+    with f.loop(0, count) as k:
+        _checked(f, instance, layout, _reference(f, references, k), mode)
+        with f.unless(is_finite(f, f.load("double", f.at(values, k, "double"), align=1))):
+            failed(f, instance, DISCARD, NOT_FINITE)
+    with f.loop(0, count) as k:
+        value = f.load("double", f.at(values, k, "double"), align=1)
+        f.store(value, f.at(cells_of(f, instance), _reference(f, references, k), "double"))
+        f.store(1, f.at(instance, IS_OLD, "i8"))
+    f.ret(OK)
+    return f.text()
+
+
+def _checked(f: IRFunction, instance: Value, layout: Layout, place: Value, wanted: Value) -> None:
+    """Only variables go on that have one of these flags."""
+    with f.unless(f.compared("ult", place, layout.size)):
+        failed(f, instance, ERROR, WRONG_REFERENCE)
+    flags = f.cast("zext", f.load("i8", f.at("@access", place, "i8")), "i64")
+    with f.when(f.compared("eq", f.op("and", flags, wanted), 0)):
+        failed(f, instance, ERROR, WRONG_REFERENCE)
+
+
+def _reference(f: IRFunction, references: Value, k: Value) -> Value:
+    return f.cast("zext", f.load("i32", f.at(references, k, "i32"), align=1), "i64")
+
+
+def _numbers() -> str:
+    """`i32 fmu.numbers(instance, from, count, values)`: of an array of its outputs or states."""
+    kinds = {"instance": "ptr", "from": "i64", "count": "i64", "values": "ptr"}
+    f = IRFunction("fmu.numbers", kinds, "i32", internal=True)
+    instance, start, count, values = f.arguments
+    f.call("fmu.fresh", instance)
+    with f.loop(0, count) as k:
+        value = f.load("double", f.at(cells_of(f, instance), f.op("add", start, k), "double"))
+        f.store(value, f.at(values, k, "double"), align=1)
+        with f.unless(is_finite(f, value)):
+            failed(f, instance, DISCARD, DIVERGED)
+    f.ret(OK)
+    return f.text()
+
+
+def _set_numbers() -> str:
+    """`i32 fmu.set_numbers(instance, from, count, values)`."""
+    kinds = {"instance": "ptr", "from": "i64", "count": "i64", "values": "ptr"}
+    f = IRFunction("fmu.set_numbers", kinds, "i32", internal=True)
+    instance, start, count, values = f.arguments
+    with f.loop(0, count) as k:
+        value = f.load("double", f.at(values, k, "double"), align=1)
+        with f.unless(is_finite(f, value)):
+            failed(f, instance, DISCARD, NOT_FINITE)
+    with f.loop(0, count) as k:
+        value = f.load("double", f.at(values, k, "double"), align=1)
+        f.store(value, f.at(cells_of(f, instance), f.op("add", start, k), "double"))
+    f.store(1, f.at(instance, IS_OLD, "i8"))
+    f.ret(OK)
+    return f.text()
+
+
+def _step(memory: Memory, layout: Layout) -> str:
+    """`i32 fmu.step(instance, t, length)`: steps of equal length, none longer than `step`. What diverges
+    stands where it was before that, at the time that `time` says.
+    """
+    kinds = {"instance": "ptr", "t": "double", "length": "double"}
+    f = IRFunction("fmu.step", kinds, "i32", internal=True)
+    instance, t, length = f.arguments
+    cells = cells_of(f, instance)
+    time, h, longest = (cells_of(f, instance, layout.starts[name]) for name in ("time", "h", "step"))
+    with f.when(f.compared("oeq", length, 0.0)):
+        f.ret(OK)
+    count = f.op("fdiv", length, f.load("double", longest))
+    is_possible = f.op("and", f.compared("olt", 0.0, count), f.compared("olt", count, MOST_STEPS))
+    is_possible = f.op("and", is_possible, f.compared("olt", 0.0, length))
+    with f.unless(f.op("and", is_possible, is_finite(f, t))):
+        failed(f, instance, ERROR, BAD_STEP)
+    whole = f.cast("fptosi", count, "i64")
+    rest = f.op("fsub", count, f.cast("sitofp", whole, "double"))
+    more = f.cast("zext", f.compared("ogt", rest, ROUNDING), "i64")
+    steps = f.op("add", whole, more)
+    steps = f.chosen(f.compared("slt", steps, 1), 1, steps)
+    width = f.op("fdiv", length, f.cast("sitofp", steps, "double"))
+    f.store(1, f.at(instance, IS_OLD, "i8"))
+    copy = cells_of(f, instance, layout.size)
+    states = f.at(cells, layout.starts["q"], "double")
+    with f.loop(0, steps) as k:
+        f.store(width, h)
+        f.call("fmu.copied", copy, cells, memory.cells)
+        f.call("model.step", cells)
+        total = f.space("double", 1, "total")
+        f.store(0.0, total)
+        with f.loop(0, 2 * layout.sizes["q"]) as j:
+            x = f.load("double", f.at(states, j, "double"))
+            f.store(f.op("fadd", f.load("double", total), f.op("fsub", x, x)), total)
+        with f.unless(f.compared("oeq", f.load("double", total), 0.0)):
+            f.call("fmu.copied", cells, copy, memory.cells)
+            f.store(f.op("fadd", t, f.op("fmul", width, f.cast("sitofp", k, "double"))), time)
+            failed(f, instance, DISCARD, DIVERGED)
+    f.store(f.op("fadd", t, length), time)
+    f.ret(OK)
+    return f.text()
+
+
+def _event(layout: Layout, has_events: bool) -> str:
+    """`i32 fmu.event(instance)`: joints stop and begin to move; 1 where any did."""
+    f = IRFunction("fmu.event", {"instance": "ptr"}, "i32", internal=True)
+    (instance,) = f.arguments
+    if not has_events:
+        f.ret(OK)
+        return f.text()
+    f.call("model.event", cells_of(f, instance))
+    f.store(1, f.at(instance, IS_OLD, "i8"))
+    moved = f.load("double", cells_of(f, instance, layout.starts["moved"]))
+    f.ret(f.cast("zext", f.compared("olt", 0.0, moved), "i32"))
+    return f.text()

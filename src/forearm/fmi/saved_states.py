@@ -1,0 +1,88 @@
+"""Saved states of an FMU's instances as LLVM's text: kept in slots of the same pool, and as bytes outside."""
+
+from __future__ import annotations
+
+from forearm.fmi.instance_memory import BAD_STATE, ERROR, FULL, MODE, OK, SAVED, Memory, failed
+from forearm.kernels.llvm import IRFunction
+
+
+def saved_state_parts(memory: Memory, tag: int) -> list[str]:
+    """All functions; `tag` is what saved states begin with outside."""
+    return [_copied(), _save(memory), _restore(memory), _serialize(memory, tag), _deserialize(memory, tag)]
+
+
+def _copied() -> str:
+    """`void fmu.copied(to, from, bytes)`, whole words of 8 bytes."""
+    f = IRFunction("fmu.copied", {"to": "ptr", "from": "ptr", "bytes": "i64"}, internal=True)
+    to, source, size = f.arguments
+    with f.loop(0, f.op("lshr", size, 3)) as k:
+        f.store(f.load("i64", f.at(source, k, "i64"), align=1), f.at(to, k, "i64"), align=1)
+    f.ret()
+    return f.text()
+
+
+def _save(memory: Memory) -> str:
+    """`i32 fmu.save(instance, state)`: its state into that at *state, a new one where it is null."""
+    f = IRFunction("fmu.save", {"instance": "ptr", "state": "ptr"}, "i32", internal=True)
+    instance, state = f.arguments
+    with f.when(f.compared("eq", state, None)):
+        f.ret(ERROR)
+    with f.when(f.compared("eq", f.load("ptr", state), None)):
+        made = f.call("fmu.slot", SAVED, kind="ptr")
+        with f.when(f.compared("eq", made, None)):
+            failed(f, instance, ERROR, FULL)
+        f.store(made, state)
+    to = f.load("ptr", state)
+    with f.unless(f.compared("eq", f.call("fmu.kind", to, kind="i64"), SAVED)):
+        failed(f, instance, ERROR, BAD_STATE)
+    f.call("fmu.copied", f.at(to, MODE, "i8"), f.at(instance, MODE, "i8"), memory.saved)
+    f.ret(OK)
+    return f.text()
+
+
+def _restore(memory: Memory) -> str:
+    """`i32 fmu.restore(instance, state)`."""
+    f = IRFunction("fmu.restore", {"instance": "ptr", "state": "ptr"}, "i32", internal=True)
+    instance, state = f.arguments
+    with f.unless(f.compared("eq", f.call("fmu.kind", state, kind="i64"), SAVED)):
+        failed(f, instance, ERROR, BAD_STATE)
+    f.call("fmu.copied", f.at(instance, MODE, "i8"), f.at(state, MODE, "i8"), memory.saved)
+    f.ret(OK)
+    return f.text()
+
+
+def _serialize(memory: Memory, tag: int) -> str:
+    """`i32 fmu.serialize(instance, state, bytes, size)`."""
+    kinds = {"instance": "ptr", "state": "ptr", "bytes": "ptr", "size": "i64"}
+    f = IRFunction("fmu.serialize", kinds, "i32", internal=True)
+    instance, state, to, size = f.arguments
+    is_saved = f.compared("eq", f.call("fmu.kind", state, kind="i64"), SAVED)
+    with f.unless(f.op("and", is_saved, f.compared("ult", serialized_size(memory) - 1, size))):
+        failed(f, instance, ERROR, BAD_STATE)
+    f.store(tag, to, align=1)
+    f.call("fmu.copied", f.at(to, 8, "i8"), f.at(state, MODE, "i8"), memory.saved)
+    f.ret(OK)
+    return f.text()
+
+
+def _deserialize(memory: Memory, tag: int) -> str:
+    """`i32 fmu.deserialize(instance, bytes, size, state)`: into a new one where *state is null."""
+    kinds = {"instance": "ptr", "bytes": "ptr", "size": "i64", "state": "ptr"}
+    f = IRFunction("fmu.deserialize", kinds, "i32", internal=True)
+    instance, source, size, state = f.arguments
+    with f.unless(f.compared("ult", serialized_size(memory) - 1, size)):
+        failed(f, instance, ERROR, BAD_STATE)
+    with f.unless(f.compared("eq", f.load("i64", source, align=1), tag)):
+        failed(f, instance, ERROR, BAD_STATE)
+    status = f.call("fmu.save", instance, state, kind="i32")
+    with f.unless(f.compared("eq", status, 0)):
+        f.ret(status)
+    to = f.at(f.load("ptr", state), MODE, "i8")
+    f.call("fmu.copied", to, f.at(source, 8, "i8"), memory.saved)
+    f.ret(OK)
+    return f.text()
+
+
+def serialized_size(memory: Memory) -> int:
+    """Bytes of a saved state outside."""
+    return 8 + memory.saved

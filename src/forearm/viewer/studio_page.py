@@ -100,7 +100,7 @@ def studio_page(
 def _shown(
     arm: Arm, origin: tuple[str, str], seen: VisualSet | None, meshes: list[Any], triangles: int
 ) -> dict[str, Any]:
-    """Data of an arm, its skeleton, and shapes where there are some; meshes go behind those that are there."""
+    """Data of an arm, its skeleton, and shapes where there are some; meshes go behind those before."""
     bare = _drawn(scene(arm), meshes)
     shapes = _drawn(scene(arm, seen, triangles=triangles), meshes) if seen and seen.visuals else None
     data = arm_data(arm, *origin)

@@ -23,8 +23,8 @@ ROLES = ("drum", "tube", "hand", "base")
 
 @dataclass(frozen=True, eq=False)
 class SkeletonShape:
-    """A shape on a moving body (-1: the base): an affine (4, 4) of a shared mesh, its role, and the body whose
-    joint it is, if any.
+    """A shape on a moving body (-1: the base): an affine (4, 4) of a shared mesh, its role, and of which
+    body it is the joint, if of any.
     """
 
     body: int

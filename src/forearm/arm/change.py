@@ -93,12 +93,10 @@ def scale_friction(arm: Arm, factor: float) -> Arm:
         f = joint.friction
         if f is None:
             return joint
-        pairs = {
-            name: tuple(times * x for x in value)
-            for name in ("coulomb", "static")
-            if (value := getattr(f, name)) is not None
-        }
-        return dataclasses.replace(joint, friction=dataclasses.replace(f, viscous=times * f.viscous, **pairs))
+        coulomb = times * f.coulomb[0], times * f.coulomb[1]
+        static = None if f.static is None else (times * f.static[0], times * f.static[1])
+        less = dataclasses.replace(f, viscous=times * f.viscous, coulomb=coulomb, static=static)
+        return dataclasses.replace(joint, friction=less)
 
     return arm.replace(tree=tuple(map(scaled, arm.tree)))
 

@@ -87,7 +87,8 @@ def traced_motion(n: int) -> Traced:
     ) -> dict[str, Any]:
         rows = [
             segment_state(
-                *at,
+                at[0],
+                at[1],
                 (q0[j], 0.0, q1[j], 0.0),
                 (phases[3 * j], phases[3 * j + 2]),
                 (rates[3 * j], rates[3 * j + 2]),

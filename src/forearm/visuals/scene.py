@@ -34,8 +34,9 @@ def scene(arm: Arm, visuals: VisualSet | None = None, triangles: int = TRIANGLES
     "wide"), all little-endian in base64. A shape has the index of its "mesh", a "pose" of 16 numbers, row by
     row, to the frame of its body, and a "colour": "#rrggbb", null, or the role of a piece of the skeleton:
     "drum" (of a "joint", by its body), "tube", "hand" or "base". A pose may scale differently along its axes,
-    so normals are turned by the inverse transpose. Bodies have "frames" of their links, "mass", "com" and the "ellipsoid" of their
-    inertia about it ("radii", and "rotation" row by row, or null); "reach" is the length of the arm, m.
+    so normals are turned by the inverse transpose. Bodies have "frames" of their links, "mass", "com" and the
+    "ellipsoid" of their inertia about it ("radii", and "rotation" row by row, or null); "reach" is the length
+    of the arm, m.
     Bodies without shapes of their own are drawn as a skeleton where nothing of the arm has any, or where
     theirs are missing. The same arm gives the same bytes.
 

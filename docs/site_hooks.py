@@ -1,0 +1,140 @@
+"""What mkdocs calls while it builds the site: each chapter gets one thing to touch, a page of the studio."""
+
+from __future__ import annotations
+
+import posixpath
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+FOLDER = "studio"  # of the site, where the pages go
+STANDING = [0.0, 0.8, -1.6, 0.0, 0.5, 0.0]
+AWAY = [1.2, -0.2, -0.6, 0.6, 0.9, -0.5]
+BENT = [0.3, -0.6, 0.2, -2.1, 0.2, 1.7, 0.6]
+
+
+@dataclass(frozen=True)
+class Touch:
+    """An arm under a chapter: what a reader may try, and how the page begins."""
+
+    arm: str
+    words: str
+    ask: dict[str, Any] = field(default_factory=dict)
+    meshes: bool = False
+
+
+CHAPTERS = {
+    "index.md": Touch("panda", "Drag the hand or a link, then let go.", {"q": BENT}),
+    "studio.md": Touch("puma560", "All of it, on the PUMA 560.", {"q": STANDING}),
+    "arm-file.md": Touch(
+        "puma560-akb", "Frames of links, as the file places them.", {"show": {"frames": True}}
+    ),
+    "urdf.md": Touch("ur5", "Frames and limits of a URDF.", {"show": {"frames": True, "limits": True}}),
+    "mjcf.md": Touch("panda", "Limits of each joint.", {"q": BENT, "show": {"limits": True}}),
+    "parts.md": Touch(
+        "cmu-dd",
+        "An arm of parts: centres of mass and ellipsoids of inertia.",
+        {"show": {"centres": True, "ellipsoids": True}},
+        True,
+    ),
+    "visuals.md": Touch("cmu-dd", "Shapes from a file of parts; the panel See has the skeleton.", {}, True),
+    "drives.md": Touch("puma560", "Change friction and let go.", {"q": STANDING, "tab": "world"}),
+    "checks.md": Touch(
+        "stanford", "Ellipsoids of inertia show a mass that is out of place.", {"show": {"ellipsoids": True}}
+    ),
+    "dynamics.md": Touch(
+        "panda", "Bars show the torques of a posture, with a payload of 2 kg.", {"q": BENT, "payload": 2}
+    ),
+    "formulations.md": Touch("chain4", "Four generic links that fall.", {"mode": "fall"}),
+    "base-parameters.md": Touch("stanford", "Centres of mass.", {"show": {"centres": True}}),
+    "code.md": Touch("ascher2", "Two bars whose equations are JavaScript in this page.", {"mode": "fall"}),
+    "kernels.md": Touch("chain7", "Seven joints, some thousand steps a frame.", {"mode": "fall"}),
+    "performance.md": Touch("panda", "Frames a second stand under the curves.", {"q": BENT, "mode": "fall"}),
+    "hand-coordinates.md": Touch("stanford", "Turn the rings of the hand.", {"show": {"frames": True}}),
+    "inverse-kinematics.md": Touch(
+        "puma560", "Drag the hand; the panel lists every solution.", {"q": STANDING}
+    ),
+    "numeric-inverse-kinematics.md": Touch("panda", "Drag the hand of a redundant arm.", {"q": BENT}),
+    "trajectories.md": Touch(
+        "puma560", "A motion from pose to pose.", {"q": STANDING, "mode": "plan", "q1": AWAY, "tab": "move"}
+    ),
+    "simulation.md": Touch("cmu-dd", "Let go, pull it, scrub back.", {"mode": "fall"}, True),
+    "rollouts.md": Touch("ur10", "One of a million arms.", {"mode": "fall"}),
+    "sim.md": Touch("stanford", "The arm of the interpreter.", {"tab": "move"}),
+    "control.md": Touch(
+        "puma560",
+        "Computed torque; give the hand a payload that it does not know.",
+        {
+            "q": STANDING,
+            "mode": "track",
+            "q1": AWAY,
+            "tab": "move",
+            "controller": {"name": "computed_torque"},
+        },
+    ),
+    "controllers-in-c.md": Touch(
+        "puma560",
+        "PD + gravity with encoders of 12 bits.",
+        {
+            "q": STANDING,
+            "mode": "track",
+            "q1": AWAY,
+            "tab": "move",
+            "controller": {"name": "pd_gravity", "bits": 12},
+        },
+    ),
+    "payload.md": Touch(
+        "panda", "The load in the hand, up to 10 kg.", {"q": BENT, "payload": 3, "tab": "world"}
+    ),
+    "friction-study.md": Touch(
+        "puma560",
+        "Coulomb friction holds joints until gravity is stronger.",
+        {"q": STANDING, "mode": "fall", "tab": "world"},
+    ),
+    "identification.md": Touch("ur10", "Which joints feel a link? Change the payload.", {"tab": "world"}),
+    "documents/swartz.md": Touch("cmu-dd", "The direct-drive arm.", {"mode": "fall"}, True),
+    "documents/waters.md": Touch("stanford", "The Stanford arm.", {}),
+    "documents/silver.md": Touch("chain3", "Three generic links.", {"mode": "fall"}),
+    "documents/mata.md": Touch(
+        "ascher2", "The first example: a light bar that carries a heavy one.", {"mode": "fall"}
+    ),
+    "documents/dhanaraj.md": Touch("puma560-dhanaraj6", "The PUMA of the thesis.", {"q": STANDING}),
+}
+
+
+def page_name(chapter: str) -> str:
+    """The file of a chapter's page."""
+    return f"{chapter.removesuffix('.md').replace('/', '-')}.html"
+
+
+def page_of(touch: Touch) -> str:
+    """The text of a page of the studio."""
+    from forearm.viewer.door import page_text, shown_arm
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return page_text([shown_arm(touch.arm, touch.meshes)], summary=touch.words, ask=touch.ask)
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """The chapter with its page under the first heading's text, in a frame that loads when it is seen."""
+    touch = CHAPTERS.get(page.file.src_uri)
+    if touch is None:
+        return markdown
+    up = "../" * page.file.src_uri.count("/")
+    source = posixpath.join(up, FOLDER, page_name(page.file.src_uri))
+    frame = (
+        f'\n\n<figure class="touch"><iframe src="{source}" loading="lazy" title="{touch.arm} in the studio">'
+        f'</iframe><figcaption>{touch.words} <a href="{source}">The page alone</a></figcaption></figure>\n\n'
+    )
+    head, mark, rest = markdown.partition("\n## ")
+    return f"{head}{frame}{mark}{rest}"
+
+
+def on_post_build(config: Any) -> None:
+    """The pages that the chapters show."""
+    folder = Path(config["site_dir"]) / FOLDER
+    folder.mkdir(exist_ok=True)
+    for chapter, touch in CHAPTERS.items():
+        (folder / page_name(chapter)).write_text(page_of(touch), encoding="utf-8")

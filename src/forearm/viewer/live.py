@@ -56,8 +56,8 @@ def live_studio(
 class LiveStudio:
     """A page on this machine that shows what the program sends, in every tab that is open.
 
-    Tabs may come and go, and so may the program: they find it again at the same port. `send` and `plan` never wait
-    for a tab. All methods may be called from any thread.
+    Tabs may come and go, and so may the program: they find it again at the same port. `send` and `plan` never
+    wait for a tab. All methods may be called from any thread.
 
     Args:
         page: the text of the page, with `live.js` among its scripts.
@@ -180,7 +180,8 @@ class LiveStudio:
         if self._end:
             return f"<p>{html.escape(repr(self))}</p>"
         address = html.escape(self._url)
-        return f'<iframe src="{address}" title="live studio" style="width:100%;height:{HEIGHT}px;border:0"></iframe>'
+        style = f"width:100%;height:{HEIGHT}px;border:0"
+        return f'<iframe src="{address}" title="live studio" style="{style}"></iframe>'
 
     def _check_open(self, what: str) -> None:
         if self._end:
@@ -222,7 +223,8 @@ def _rows(motion: Any, n: int) -> tuple[Floats, Floats]:
         pair = motion
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise InputError(
-            f"plan: expected a Plan, a motion, a Simulation, or times and joints (t, q), got {shorten(motion)}."
+            "plan: expected a Plan, a motion, a Simulation, or times and joints (t, q), "
+            f"got {shorten(motion)}."
         )
     t = as_floats(pair[0], "plan, t")
     if t.ndim != 1 or len(t) < 2:

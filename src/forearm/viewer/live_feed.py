@@ -1,7 +1,7 @@
 """What a program sent, kept for the tabs that show it: the last states, the last plans.
 
-Every message has a number. A tab asks for what came after the last number that it knows, whenever it is ready:
-the program never waits for a tab, and what is kept does not grow with the number of tabs.
+Every message has a number. A tab asks for what came after the last number that it knows, whenever it is
+ready: the program never waits for a tab, and what is kept does not grow with the number of tabs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 HISTORY = 4096  # states that are kept, of all arms together: 4 s at 1 kHz
 PLANS = 8  # plans that are kept
-MOST_ROWS = 256  # states of an arm in one message; of more, equally many are left out in between
+MOST_ROWS = 512  # states of an arm in one message; of more, equally many are left out in between
 NAME_BYTES = 6
 
 

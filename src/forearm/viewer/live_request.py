@@ -1,8 +1,8 @@
-"""Requests of browsers to a live studio: read within bounds, and refused where they are not from its own page.
+"""Requests of browsers to a live studio: read within bounds, refused where they are not from its own page.
 
-A browser sends requests for any page that it shows, those of strangers too. What tells them apart: the name that
-the browser believes to have reached (Host; a stranger's name that was made to lead here is not among ours), the
-page that asks (Origin, Sec-Fetch-Site), and the token, where there is one.
+A browser sends requests for any page that it shows, those of strangers too. What tells them apart: the name
+that the browser believes to have reached (Host; a stranger's name that was made to lead here is not among
+ours), the page that asks (Origin, Sec-Fetch-Site), and the token, where there is one.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ import socketserver
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
@@ -35,9 +36,11 @@ PERIOD = 1.0 / 60.0  # s between messages to a tab
 BEAT = 5.0  # s between signs of life to a tab
 LOOK = 1.0  # s between looks whether a tab that gets nothing is still there
 PATIENCE = 10.0  # s that a request or a message may take to come or go
+LINGER = 0.5  # s in which who is refused may finish what it sends
 MOST_CONNECTIONS, MOST_TABS = 64, 32
 MOST_BODY = 65_536  # bytes of joints that come back
 BUFFER = 1 << 17  # bytes on the way to a tab: a slow one sees what is new, not what piled up
+PIECE = 1 << 16  # bytes of an answer that are sent at a time
 RETRY = 1000  # ms until a browser tries again
 HEADERS = (
     "Connection: close",
@@ -92,10 +95,8 @@ class StudioServer(socketserver.TCPServer):
         with self._lock:
             still = dict(self._open)
         for connection in still:
-            try:
+            with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)  # whoever waits on it goes on
-            except OSError:
-                pass
         for thread in (self._thread, *still.values()):
             thread.join(PATIENCE)
 
@@ -184,11 +185,11 @@ class StudioServer(socketserver.TCPServer):
         feed = self._feed
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER)
         last = feed.number_of(request.header("Last-Event-ID") or request.query.get("after", ""))
-        connection.sendall(_head(200, "text/event-stream", None))
-        connection.sendall(f'retry: {RETRY}\nevent: hello\ndata: {{"page":"{self._digest}"}}\n\n'.encode())
+        last, messages = feed.after(last, 0.0)  # before the tab hears anything: it misses nothing from here
+        hello = f'retry: {RETRY}\nevent: hello\ndata: {{"page":"{self._digest}"}}\n\n'
+        connection.sendall(_head(200, "text/event-stream", None) + hello.encode())
         beaten = time.monotonic()
         while not feed.is_closed:
-            last, messages = feed.after(last, LOOK)
             if messages:
                 events = (f"id: {feed.place(last)}\ndata: {message}\n\n" for message in messages)
                 connection.sendall("".join(events).encode())
@@ -198,6 +199,7 @@ class StudioServer(socketserver.TCPServer):
             elif time.monotonic() - beaten >= BEAT:
                 connection.sendall(b"event: beat\ndata: {}\n\n")
                 beaten = time.monotonic()
+            last, messages = feed.after(last, LOOK)
 
 
 def _content(connection: socket.socket, request: BrowserRequest) -> object:
@@ -228,14 +230,16 @@ def _head(status: int, kind: str, length: int | None, *more: str) -> bytes:
 
 def _send(connection: socket.socket, status: int, kind: str, body: bytes, *more: str) -> None:
     connection.settimeout(PATIENCE)
-    connection.sendall(_head(status, kind, len(body), *more) + body)
+    connection.sendall(_head(status, kind, len(body), *more))
+    for start in range(0, len(body), PIECE):  # each in time: a large page on a slow line is not
+        connection.sendall(body[start : start + PIECE])
 
 
 def _let_finish(connection: socket.socket) -> None:
     """Read a little of what still comes: closing at once would take our answer from who is sending."""
     connection.shutdown(socket.SHUT_WR)
-    connection.settimeout(PERIOD)
-    for _ in range(64):
+    connection.settimeout(LINGER)
+    for _ in range(16):
         if not connection.recv(MOST_BODY):
             return
 

@@ -5,12 +5,13 @@ const SILENT = 20000; // ms without a sign of life from the program
 const AGAIN = 2000; // ms until the next attempt, where the browser makes none by itself
 const POST_EVERY = 50; // ms between joints that go back
 const live = { source: null, place: "", page: "", heard: 0, again: 0, rest: 0, connected: null, set: new Map(), posting: false };
-const liveSign = make("p", { id: "live", class: "notes", role: "status" });
+const liveSign = make("p", { id: "live", role: "status" });
 element("summary").after(liveSign);
 
 function showLive(connected) {
   if (live.connected === connected) return;
   live.connected = connected;
+  liveSign.classList.toggle("notes", !connected);
   liveSign.textContent = connected ? "Live: shows what the program sends." : "Not connected: waiting for the program.";
 }
 
@@ -55,7 +56,7 @@ function takeMessage(message) {
 
 on(document, "visibilitychange", () => {
   clearTimeout(live.rest);
-  if (document.hidden) live.rest = setTimeout(() => { clearTimeout(live.again); live.source.close(); live.source = null; }, RESTS_AFTER);
+  if (document.hidden) live.rest = setTimeout(() => { clearTimeout(live.again); live.source?.close(); live.source = null; }, RESTS_AFTER);
   else if (!live.source) connectLive();
 });
 setInterval(() => { if (live.source && performance.now() - live.heard > SILENT) { showLive(false); connectLive(); } }, 5000);

@@ -11,12 +11,14 @@ from email.message import Message
 import numpy as np
 import pytest
 from arms import random_arm
+from hypothesis import given
+from hypothesis import strategies as st
 from viewer.stream_client import PATIENCE, Tab, ask, eventually, port_of, post, raw
 
 import forearm as fa
 from forearm.viewer import live, live_server
 from forearm.viewer.live import LiveStudio
-from forearm.viewer.live_request import MOST_HEAD, BrowserRequest, RequestRefused
+from forearm.viewer.live_request import MOST_HEAD, BrowserRequest, RequestRefused, Visitors, read_request
 
 PAGE = "<!DOCTYPE html><title>a page</title>"
 ARMS = (random_arm(1, 3), random_arm(2, 4))
@@ -312,3 +314,42 @@ def test_an_error_inside_ends_one_connection_in_silence(
 def test_where_nobody_can_listen(arguments: dict[str, object], why: str) -> None:
     with pytest.raises(fa.InputError, match=why):
         LiveStudio(PAGE, ARMS, **arguments)  # type: ignore[arg-type]
+
+
+PIECES = st.sampled_from(
+    [b"GET ", b"POST ", b"/", b"/joints", b"/events", b"?", b"token=", b"%", b"&", b" HTTP/1.1", b"\r\n",
+     b"\n", b"\r\n\r\n",
+     b"Host: localhost", b"Origin: ", b"Content-Length: 3", b": ", b" ", b"\t", b"\0", b"\xff"]
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@given(st.lists(PIECES | st.binary(max_size=6), max_size=14))
+def test_any_bytes_are_a_request_or_refused(parts: list[bytes]) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(b"".join(parts))
+        theirs.shutdown(socket.SHUT_WR)
+        try:
+            request = read_request(ours, PATIENCE)
+            Visitors(token="x").check(request)
+        except (RequestRefused, ConnectionError):
+            return
+    assert request.query["token"] == "x"
+
+
+def test_what_a_browser_sends_is_read() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(
+            b"POST /joints?token=x%20y&after=a-1 HTTP/1.1\r\nHost: localhost:80\r\nX-A:  b c \r\n\r\n{}"
+        )
+        request = read_request(ours, PATIENCE)
+    assert (request.method, request.path, request.begun) == ("POST", "/joints", b"{}")
+    assert request.query == {"token": "x y", "after": "a-1"}
+    assert (request.header("host"), request.header("X-a"), request.header("Y")) == (
+        "localhost:80",
+        "b c",
+        None,
+    )
+    Visitors(token="x y").check(request)

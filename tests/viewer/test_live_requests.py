@@ -150,7 +150,7 @@ def test_other_pages_neither_listen_nor_set_joints(shared: LiveStudio, headers: 
     body = json.dumps(JOINTS).encode()
     asked = {"Host": "localhost:5000", "Content_Type": "application/json"} | headers
     assert ask(shared, "POST", "/joints", body, **asked)[0] == 403
-    assert ask(shared, "GET", "/events", **asked)[0] == 403
+    assert ask(shared, "GET", "/events", None, **asked)[0] == 403
     assert shared.joints() is None
 
 

@@ -122,11 +122,10 @@ class LiveStudio:
         """
         self._check_open("send")
         n = self._size(arm, "send")
-        given = {"q": q, "qd": qd, "tau": tau}
+        given = {"q": q} | {name: x for name, x in (("qd", qd), ("tau", tau)) if x is not None}
         values: dict[str, Any] = {
             name: _within(as_finite(x, (n,), f"send, {name}"), f"send, {name}").tolist()
             for name, x in given.items()
-            if x is not None or name == "q"
         }
         values["t"] = time.monotonic() - self._began if t is None else check_number(t, "send, t")
         self._feed.add_state(int(arm), values)

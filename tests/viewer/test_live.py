@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -17,7 +18,7 @@ from arms import random_arm
 from viewer.stream_client import PATIENCE, Tab, ask, eventually, port_of
 
 import forearm as fa
-from forearm.viewer import live_server
+from forearm.viewer import live, live_server
 from forearm.viewer.live import MOST_ROWS, LiveStudio
 from forearm.viewer.live_feed import HISTORY, LiveFeed
 from forearm.viewer.live_feed import MOST_ROWS as MOST_STATES
@@ -209,12 +210,14 @@ def test_close_frees_the_port_and_ends_threads() -> None:
     before = set(threading.enumerate())
     studio = LiveStudio(PAGE, ARMS)
     port = port_of(studio)
-    tab = Tab(studio)
-    assert len(set(threading.enumerate()) - before) == 2
+    tab, silent = Tab(studio), socket.create_connection(("127.0.0.1", port), PATIENCE)
+    assert eventually(lambda: len(set(threading.enumerate()) - before) == 3)
     with pytest.raises(fa.InputError, match=rf"cannot listen at '127.0.0.1', port {port}: .*Choose another"):
         LiveStudio(PAGE, ARMS, port=port)
     studio.close()
     assert set(threading.enumerate()) <= before
+    assert studio not in live._open
+    assert silent.recv(1) == b""
     with pytest.raises(EOFError):
         tab.message()
     studio.close()
@@ -232,6 +235,7 @@ def test_close_frees_the_port_and_ends_threads() -> None:
         assert f'<iframe src="{again.url}"' in again._repr_html_()
         assert "height:640px" in again._repr_html_()
     tab.close()
+    silent.close()
 
 
 def test_open_gives_the_address_to_the_browser(studio: LiveStudio, monkeypatch: pytest.MonkeyPatch) -> None:

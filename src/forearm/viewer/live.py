@@ -116,7 +116,7 @@ class LiveStudio:
         Args:
             q: joint coordinates (n,), rad or m.
             qd: their velocities (n,); None: 0.
-            tau: torques (n,), N m or N; None: those that hold the arm where it is.
+            tau: torques (n,), N m or N; None: those of q and qd without acceleration.
             t: time in s, which starts new curves where it goes back; None: s since the studio began.
             arm: which arm on the page, from 0.
         """
@@ -202,6 +202,7 @@ class LiveStudio:
         self._joints[arm] = np.array([float(x) for x in q])
 
     def _leave_to_parent(self) -> None:
+        self._lock = threading.Lock()  # the other one may be held by a thread that is not here
         self._end = "belongs to the process that this one was forked from; send from there"
         self._server.abandon()
 

@@ -32,6 +32,7 @@ ROOMS = (
     "control",
     "schedules",
     "reproduce",
+    "visuals",
 )
 INTRODUCTION = """# API reference
 

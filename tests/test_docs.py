@@ -40,6 +40,8 @@ OTHERS = {
     ("command-line.md", "csv"): "test_docs.py",
     ("controllers-in-c.md", "c"): "test_docs.py",
     ("sim.md", "text"): "interpreter/test_session.py",
+    ("targets.md", "c"): "targets/test_targets_page.py",
+    ("targets.md", "js"): "targets/test_targets_page.py",
     ("simulation.md", "text"): "test_docs.py",
     ("api.md", "text"): "test_api_page.py",
     ("performance.md", "text"): "measured",

@@ -19,8 +19,10 @@ SOURCE = ROOT / "src" / "forearm"
 ROOMS = (
     "errors", "portable", "spatial", "values", "tables", "palette", "pages", "svg", "progress", "symbols",
     "reading", "logs", "arm", "model", "drives", "kinematics", "dynamics", "reduction", "checking",
-    "parts", "files", "counting", "codegen", "kernels", "frameworks", "trajectories", "simulation",
-    "interpreter", "schedules", "identification", "control", "reproduce", "plots", "benchmarks", "cli",
+    "parts", "files", "visuals", "counting", "codegen", "kernels", "targets", "frameworks", "trajectories",
+    "simulation", "interpreter", "schedules", "identification", "control", "viewer", "reproduce", "plots",
+    "benchmarks",
+    "cli",
 )  # fmt: skip
 # Reached when called, not when imported: the methods of Arm and of Simulation that users expect on them.
 DEFERRED_EXCEPTIONS = {
@@ -29,7 +31,9 @@ DEFERRED_EXCEPTIONS = {
     ("arm.arm", "files.mjcf.write"),
     ("arm.arm", "reduction.base"),
     ("arm.arm", "reduction.regrouped"),
+    ("codegen.generate", "targets.object_source"),
     ("simulation.result", "plots.motion"),
+    ("simulation.result", "viewer.door"),
     ("kinematics.numerical", "kernels.numeric_ik"),
     ("kinematics.nearby", "kernels.numeric_ik"),
     ("trajectories.planning", "plots.plans"),

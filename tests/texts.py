@@ -11,6 +11,7 @@ from pathlib import Path
 import forearm as fa
 from forearm.codegen.functions import FUNCTIONS
 from forearm.codegen.generate import LANGUAGES, language_of, program_for, step_program
+from forearm.codegen.program import Program
 from forearm.control import controller_code
 from forearm.control.laws import LAWS
 from forearm.kernels.cache_key import told
@@ -19,6 +20,9 @@ RECORD = Path(__file__).parent / "data" / "texts.json"
 CHAINS = ("chain1", "chain3", "chain7", "chain20")  # of chains without end some
 LONG = {"chain20": ("inverse_dynamics", "forward_dynamics", "inertia_matrix", "jacobian", "base_regressor")}
 GEARED = RECORD.parent / "geared.toml"  # a spline and straight lines, and Stribeck's friction
+# Languages that follow the others statement by statement, of some arms.
+FOLLOWING = ("rust", "cuda", "matlab", "st")
+FOLLOWED = ("ascher2", "puma560", GEARED.stem)
 FORMULATIONS = ("newton-euler", "lagrange-hollerbach", "gibbs-appell")
 
 
@@ -45,20 +49,21 @@ def recorded() -> dict[str, dict[str, str]]:
 
 def _texts(arm: fa.Arm, latex: bool) -> Iterator[tuple[str, str]]:
     yield "arm", json.dumps(told(arm))
+    left_out = {"latex", *(() if arm.name in FOLLOWED else FOLLOWING)}
+    plain = [language for language in LANGUAGES if language not in left_out]
     for function in LONG.get(arm.name, FUNCTIONS):
         try:
-            plain = [language for language in LANGUAGES if language != "latex"]
             for readable, languages in ((False, plain), (True, ["latex"]))[: 1 + latex]:
                 program = program_for(arm, function, readable=readable)
                 for language in languages:
-                    yield f"{function} {language}", "".join(language_of(language).write(program))
+                    yield f"{function} {language}", _written(program, language)
         except fa.ForearmError as error:
             yield f"{function} refused", str(error)
     if arm.name in LONG:
         return
     program = step_program(arm)
     for language in plain:
-        yield f"integration_step {language}", "".join(language_of(language).write(program))
+        yield f"integration_step {language}", _written(program, language)
     for formulation in FORMULATIONS:
         yield (
             f"inverse_dynamics {formulation}",
@@ -75,6 +80,11 @@ def _texts(arm: fa.Arm, latex: bool) -> Iterator[tuple[str, str]]:
         f"inverse_dynamics of {' and '.join(opened)}",
         fa.generate(arm, "inverse_dynamics", parameters=opened).text,
     )
+
+
+def _written(program: Program, language: str) -> str:
+    target = language_of(language)
+    return "".join([*target.write(program), *target.others(program).values()])
 
 
 def _digest(text: str) -> str:

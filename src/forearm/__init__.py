@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         schedules,
         simulation,
         trajectories,
+        visuals,
     )
     from forearm.arm import (
         DH,
@@ -47,7 +48,8 @@ if TYPE_CHECKING:
         Transmission,
         from_dh,
     )
-    from forearm.codegen.generate import Source, generate
+    from forearm.codegen.generate import generate
+    from forearm.codegen.source import Source
     from forearm.drives import DAC
     from forearm.files import arms, load
     from forearm.files.mjcf.compiled import from_mujoco
@@ -62,6 +64,8 @@ if TYPE_CHECKING:
     from forearm.kernels.traced_controller import TracedController
     from forearm.simulation import Schedule, Simulation, load_simulation, simulate, simulate_many
     from forearm.trajectories import MotionLog, Plan, Request, Waypoint, plan, read_motion, time_optimal
+    from forearm.viewer.door import studio
+    from forearm.visuals import load_visuals
 
 __version__ = "0.1.0"
 
@@ -121,6 +125,7 @@ __all__ = [
     "kinematics",
     "load",
     "load_simulation",
+    "load_visuals",
     "plan",
     "read_motion",
     "reproduce",
@@ -128,10 +133,12 @@ __all__ = [
     "simulate",
     "simulate_many",
     "simulation",
+    "studio",
     "time_optimal",
     "to_mujoco",
     "to_pinocchio",
     "trajectories",
+    "visuals",
 ]
 
 # Imported when first used, so that `import forearm` costs little: rooms, and the names that live in them.
@@ -147,6 +154,7 @@ _ROOMS = (
     "schedules",
     "simulation",
     "trajectories",
+    "visuals",
 )
 _OF_ARM = (
     "DH", "Arm", "Bearing", "Frame", "Friction", "Hand", "Joint", "Limits", "Link", "Mimic", "Motor",
@@ -170,6 +178,8 @@ _LATER = {
     **dict.fromkeys(("MotionLog", "Plan", "Request", "Waypoint", "plan", "read_motion"), "trajectories"),
     "time_optimal": "trajectories",
     "excite": "identification",
+    "studio": "viewer.door",
+    "load_visuals": "visuals",
     **dict.fromkeys(("Schedule", "Simulation", "load_simulation", "simulate", "simulate_many"), "simulation"),
 }
 

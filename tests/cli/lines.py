@@ -41,6 +41,7 @@ LINES: dict[str, tuple[str, ...]] = {
     "control payload": ("ascher2", "tests.csv", "--shape", "point"),
     "control log": ("ascher2", "log.csv"),
     "identify": ("ascher2", "swing.csv", "--torque-side", "motor"),
+    "studio": ("ascher2", "-o", "arm.html"),
     "sim": ("ascher2", "--script", "script.txt"),
     "count": ("ascher2", "--formulation", "newton-euler"),
     "generate": ("ascher2",),

@@ -115,7 +115,7 @@ def test_a_request_becomes_a_controlled_motion_by_one_command(
             "--q: a controller follows the plan from its start",
         ),
         (["--plan", "x.csv", "--encoder-bits", "8"], "--encoder-bits: it is about a controller; give one"),
-        (["--plan", "x.csv", "--payload", "2"], "--payload: it is about a controller; give one"),
+        (["--duration", "1", "--gravity", "1,2"], "--gravity: it needs 3 finite numbers, got 2"),
         (["--duration", "1", "--differences"], "--differences: it is about a controller; give one"),
         (["--plan", "none.csv"], "none.csv: not there. Check the path."),
         ([], "--duration: required without a --plan, but not given."),

@@ -86,6 +86,7 @@ def test_bash_completes_commands_arms_options_and_choices(tmp_path: Path) -> Non
     assert offered(tmp_path, "generate", "panda", "--lang", "") == list(LANGUAGES)
     assert offered(tmp_path, "generate", "panda", "--lang", "=", "py") == ["python"]
     assert offered(tmp_path, "generate", "panda", "--lang", "=") == list(LANGUAGES)
+    assert offered(tmp_path, "generate", "panda", "--target", "cortex") == ["cortex-m4", "cortex-m7"]
     assert offered(tmp_path, "inverse", "panda", "--formulation", "gibbs") == ["gibbs-appell"]
     assert offered(tmp_path, "reproduce", "m") == ["mata"]
     assert offered(tmp_path, "completion", "z") == ["zsh"]

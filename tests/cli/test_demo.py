@@ -130,7 +130,7 @@ def test_the_page_is_whole_and_fetches_nothing(told: tuple[str, Path]) -> None:
     assert "url(" not in text
     assert "default-src 'none'" in text
     player = next(value for tag, name, value in page.attributes if (tag, name) == ("iframe", "srcdoc"))
-    assert player.count('<script type="application/json" id="motion">') == 1
+    assert player.count('<script type="application/json" id="studio-data">') == 1
     assert player.rstrip().endswith("</html>")
 
 

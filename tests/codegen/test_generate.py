@@ -41,9 +41,9 @@ STILL = Arm(name="still", links=(Link(name="base", mass=1.0),), tree=())
         ({"function": None}, InputError, ("function", "None")),
         ({"function": ["gravity", 3]}, InputError, ("function", "3")),
         (
-            {"language": "cobol"},
+            {"language": "basic"},
             NameNotFound,
-            ("generate, language: expected one of c, cpp, fortran, python, javascript, latex, got 'cobol'.",),
+            (f"generate, language: expected one of {', '.join(LANGUAGES)}, got 'basic'.",),
         ),
         ({"language": "pyhton"}, NameNotFound, ("did you mean 'python'",)),
         ({"language": None}, NameNotFound, ("got None",)),
@@ -110,6 +110,10 @@ def test_a_function_asked_for_twice_is_there_once() -> None:
         ("fortran", (".f90",)),
         ("python", (".py",)),
         ("latex", (".tex",)),
+        ("rust", (".rs",)),
+        ("cuda", (".cu", ".cuh")),
+        ("matlab", (".m", "_sfun.m")),
+        ("st", (".st", "_methods.st")),
     ],
 )
 def test_files(language: str, endings: tuple[str, ...], tmp_path: Path) -> None:
@@ -123,7 +127,7 @@ def test_files(language: str, endings: tuple[str, ...], tmp_path: Path) -> None:
         assert "\r" not in text
         assert text.isascii() or language == "latex"
     assert source.language == language
-    assert bool(source.header) == (language == "c")
+    assert bool(source.header) == (language in ("c", "cuda"))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

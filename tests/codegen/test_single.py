@@ -15,7 +15,9 @@ from arms import posture
 from codegen.running import COMPILERS, compiled, needs, shim
 
 import forearm as fa
-from forearm.codegen.generate import Source, generate
+from forearm.codegen.generate import SINGLE as SINGLE_LANGUAGES
+from forearm.codegen.generate import generate
+from forearm.codegen.source import Source
 from forearm.control.code import controller_code
 
 SINGLE = 1e-5  # relative to the largest entry
@@ -128,7 +130,8 @@ def test_texts_have_one_precision() -> None:
 
 def test_what_has_no_single_precision_is_told() -> None:
     arm = arm_of("stanford")
-    with pytest.raises(fa.InputError, match=r"generate: dtype float32 is for c, cpp, fortran, got python"):
+    said = f"generate: dtype float32 is for {', '.join(SINGLE_LANGUAGES)}, got python"
+    with pytest.raises(fa.InputError, match=said):
         generate(arm, "gravity", "python", dtype="float32")
     for make in (generate, controller_code):
         with pytest.raises(fa.InputError, match="dtype: expected one of float64, float32, got 'float16'"):

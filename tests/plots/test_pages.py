@@ -14,7 +14,8 @@ from simulation.making import sines
 from forearm import palette
 from forearm.pages import PICTURES, filled_in, html_page
 from forearm.palette import COLOURS, DASHES, ON_DARK
-from forearm.simulation.player import LOOK, page
+from forearm.viewer.door import recording_page
+from forearm.viewer.studio_page import LOOK, scripts
 
 SOURCE = Path(palette.__file__).parent
 
@@ -30,23 +31,22 @@ def variables(css: str) -> tuple[set[str], set[str], set[str]]:
 
 
 @pytest.fixture(scope="module")
-def player() -> str:
-    return page(sines("stanford"))
+def studio() -> str:
+    return recording_page(sines("stanford"))
 
 
-def test_the_player_has_every_colour_it_uses_light_and_dark(player: str) -> None:
-    light, dark, used = variables(player.partition("</style>")[0])
+def test_the_studio_has_every_colour_it_uses_light_and_dark(studio: str) -> None:
+    light, dark, used = variables(studio.partition("</style>")[0])
     assert light == dark
-    assert used <= light | {"count"}
+    assert used <= light | {"count", "own"}, "a joint's own colour is set by the script"
     assert len(used) > 8
-    script = (SOURCE / "simulation" / "player.js").read_text(encoding="utf-8")
-    inks = set(re.findall(r"\binks\.(\w+)", script))
+    inks = set(re.findall(r"\binks\.(\w+)", scripts())) - {"light", "dark"}
     assert len(inks) > 8
     assert inks <= set(LOOK["inks"]["light"]) & set(LOOK["inks"]["dark"])  # type: ignore[index]
 
 
-def test_the_player_draws_with_the_palette_of_the_pictures(player: str) -> None:
-    data = re.search(r'id="motion">(.*?)</script>', player, re.S)
+def test_the_studio_draws_with_the_palette_of_the_pictures(studio: str) -> None:
+    data = re.search(r'id="studio-data">(.*?)</script>', studio, re.S)
     assert data is not None
     look = json.loads(data[1])["look"]
     assert look["dashes"] == [list(lengths) for lengths in DASHES]
@@ -77,12 +77,12 @@ def test_a_page_is_made_of_its_parts_and_its_title_is_escaped(tmp_path: Path) ->
     assert "default-src 'none'; style-src 'unsafe-inline'; img-src data:\"" in made
 
 
-def test_nothing_is_fetched_and_paper_has_rules_of_its_own(player: str) -> None:
-    head = player.partition("<body>")[0]
+def test_nothing_is_fetched_and_paper_has_rules_of_its_own(studio: str) -> None:
+    head = studio.partition("<body>")[0]
     assert "default-src 'none'" in head
     assert not re.search(r"(?:src|href)=|url\(|@import", head)
     for name in (
-        "simulation/player.css",
+        "viewer/page/studio.css",
         "cli/demo_report/report.css",
         "cli/reproduce_report.css",
         "pages.css",

@@ -142,8 +142,8 @@ def test_pages_have_their_colours_from_one_place() -> None:
         assert f"--{name}: {value};" in night
     assert night.startswith("@media screen and (prefers-color-scheme: dark)"), "paper stays white"
     for name in (
-        "simulation/player.css",
-        "simulation/player.js",
+        "viewer/page/studio.css",
+        *(f"viewer/page/{file.name}" for file in (SOURCE / "viewer" / "page").glob("*.js")),
         "cli/demo_report/report.css",
         "cli/reproduce_report.css",
         "pages.css",
@@ -151,6 +151,9 @@ def test_pages_have_their_colours_from_one_place() -> None:
         text = (SOURCE / name).read_text(encoding="utf-8")
         if name.endswith(".css"):
             assert "@media print" in text
-        assert set(re.findall(r"#[0-9a-fA-F]{3,6}\b(?=[;,\" ])", text)) <= {"#444", "#fff"}, (
-            "only bones of the picture on paper, and its ground"
-        )
+        assert set(re.findall(r"#[0-9a-fA-F]{3,6}\b(?=[;,\" ])", text)) <= {
+            "#444",
+            "#fff",
+            "#0007",
+            "#0009",
+        }, "only bones of the picture on paper, its ground, and shadows"

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -13,38 +12,31 @@ from typing import Any
 import numpy as np
 
 import forearm
-from forearm.pages import SCRIPTS, filled_in, html_page
+from forearm.pages import filled_in, html_page
 from forearm.palette import page_colours
-from forearm.simulation.player import INKS, INKS_ON_DARK, LOOK
+from forearm.viewer.studio_page import INKS, INKS_ON_DARK, LOOK, POLICY, inside_script
 
 HERE = Path(__file__).parent
 PAGE = Path(forearm.__file__).parent / "viewer" / "page"
 EYE = np.eye(4)
 
 
-def page(arms: list[dict[str, Any]], engine: str = "", **more: Any) -> str:
-    """The text of a page for these arms; `engine` (default: the stand-in) is JavaScript."""
+def page(arms: list[dict[str, Any]], **more: Any) -> str:
+    """The text of a page for these arms, whose engine and words are the stand-in's."""
     document = {"version": "0", "look": LOOK, "arms": arms, "meshes": [box()], "recording": None} | more
-    texts = [
-        (engine or (HERE / "stand_in.js").read_text(encoding="utf-8"))
-        if name == "engine.js"
-        else (PAGE / name).read_text(encoding="utf-8")
-        for name in (PAGE / "order.txt").read_text(encoding="utf-8").split()
+    names = (PAGE / "order.txt").read_text(encoding="utf-8").split()
+    files = [
+        HERE / "stand_in.js" if name == "engine.js" else PAGE / name for name in names if name != "words.js"
     ]
-    text = json.dumps(document, allow_nan=False)
+    scripts = "\n".join(file.read_text(encoding="utf-8") for file in files)
     parts = {
         "title": "Stand-in",
         "summary": "An arm that is made up",
-        "data": text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"),
-        "script": '"use strict";\n(() => {\n' + "\n".join(texts) + "\n})();",
+        "data": inside_script(document),
+        "script": f'"use strict";\n(() => {{\n{scripts}\n}})();',
     }
-    return html_page(
-        "Stand-in",
-        filled_in(PAGE / "studio.html", parts),
-        PAGE / "studio.css",
-        page_colours(INKS, INKS_ON_DARK),
-        policy=f"{SCRIPTS}; img-src data: blob:",
-    )
+    body = filled_in(PAGE / "studio.html", parts)
+    return html_page("Stand-in", body, PAGE / "studio.css", page_colours(INKS, INKS_ON_DARK), policy=POLICY)
 
 
 def box() -> dict[str, Any]:

@@ -32,6 +32,7 @@ ROOMS = (
     "schedules",
     "control",
     "fixed_point",
+    "studio",
 )
 HEADER = ("what", "ours", "peer", "its time", "ratio", "bar", "apart", "peak")
 

@@ -105,6 +105,12 @@ def _languages() -> Iterable[str]:
     return LANGUAGES
 
 
+def _targets() -> Iterable[str]:
+    from forearm.targets.machines import TARGETS
+
+    return TARGETS
+
+
 def _forms() -> Iterable[str]:
     from forearm.kinematics.orientation import FORMS
 
@@ -134,6 +140,7 @@ NAMED: dict[tuple[str, str], Callable[[], Iterable[str]]] = {
     ("generate", "--formulation"): _formulations("inverse", "inertia_matrix", "forward"),
     ("generate", "--function"): _functions,
     ("generate", "--lang"): _languages,
+    ("generate", "--target"): _targets,
     ("inverse", "--formulation"): _formulations("inverse"),
     ("kinematics", "--form"): _forms,
     ("parts", "FILE"): builtin_parts,

@@ -9,6 +9,7 @@ from forearm.cli.controlled import controlled
 from forearm.cli.loading import load
 from forearm.cli.loop_options import (
     add_bandwidth,
+    add_changes,
     add_dac,
     add_delay,
     add_period,
@@ -39,7 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_bandwidth(parser)
     add_columns(parser)
     add_json(parser)
-    add_plant(group(parser, "what the controller does not know of"), "nothing")
+    unknown = group(parser, "what the controller does not know of")
+    add_plant(unknown, "nothing")
+    add_changes(unknown)
     loop = group(parser, "loop and sensors (default: ideal)")
     for add in (add_delay, add_sensors, add_voltage):
         add(loop)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.cli.loop_options import LEVER, read_dac
+from forearm.cli.loop_options import LEVER, changed_arm, read_dac
 from forearm.control.accelerometers import accelerometers
 from forearm.control.actuators import Actuators
 from forearm.control.by_name import controller_by_name
@@ -58,7 +58,7 @@ def controlled(
     bandwidth = 2.0 * math.pi * given.bandwidth
     controller = controller_by_name(arm, given.controller, motion, bandwidth=bandwidth, **how)
     plant = perturbed(arm, given.error / 100.0, given.seed) if given.error else arm
-    plant = plant.with_payload(given.payload) if given.payload else plant
+    plant = changed_arm(given, plant)
     return run(arm, controller, motion, plant=plant, sensors=sensors_of(given, arm), step=step, **how)
 
 

@@ -1,11 +1,13 @@
 """`forearm generate`: straight-line code for a function of an arm, a step of its simulation or a controller,
-in every language that forearm writes.
+in every language that forearm writes, or as an object file for another machine.
 """
 
 from __future__ import annotations
 
 import argparse
+from base64 import b64encode
 from dataclasses import asdict
+from typing import Any
 
 from forearm.arm.arm import Arm
 from forearm.cli.command import Command, add_arm, add_json, add_rigid, group, names_of, show_json, width
@@ -14,13 +16,15 @@ from forearm.cli.numbers import POSITIVE
 from forearm.cli.outputs import tell_written
 from forearm.cli.progress import ProgressBar
 from forearm.codegen.functions import FUNCTIONS
-from forearm.codegen.generate import DTYPES, LANGUAGES, SINGLE, Source, generate
+from forearm.codegen.generate import DTYPES, LANGUAGES, SINGLE, generate
 from forearm.codegen.integration_step import DRIVES, METHODS
 from forearm.codegen.integration_step import NAME as STEP
+from forearm.codegen.source import Source
 from forearm.control.gains import BANDWIDTH
 from forearm.control.laws import LAWS, PERIOD
 from forearm.errors import InputError
 from forearm.tables import filled
+from forearm.targets.machines import TARGETS
 from forearm.values import check_choice
 
 
@@ -37,11 +41,18 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--lang", default="c", metavar="NAME", help=names_of(LANGUAGES, "c"))
     parser.add_argument(
+        "--target",
+        metavar="NAME",
+        help=f"an object file for a machine, with a header in C, without a compiler: {names_of(TARGETS)}",
+    )
+    parser.add_argument(
         "--dtype",
-        default="float64",
         choices=DTYPES,
         metavar="NAME",
-        help=f"{names_of(DTYPES, 'float64')}; float32 is for {', '.join(SINGLE)}",
+        help=(
+            f"{names_of(DTYPES, 'float64, and float32 for cortex-m4')}; float32 is for {', '.join(SINGLE)} "
+            "and --target"
+        ),
     )
     parser.add_argument(
         "-o", "--output", metavar="DIR", help="folder for the files (default: the code is printed)"
@@ -93,33 +104,50 @@ def _run(given: argparse.Namespace) -> int:
     functions = given.function or ["inverse_dynamics"]
     for name in functions:
         check_choice(name, [*FUNCTIONS, STEP, *LAWS], "--function")
+    if given.target is not None:
+        check_choice(given.target, TARGETS, "--target")
     arm = load(given.arm, hand=given.hand)
     made_for = arm.rigid() if given.rigid else arm
     with ProgressBar(f"finding the fewest operations of {' and '.join(functions)}"):
         source = _source(given, made_for, functions)
     paths = source.save(given.output) if given.output else []
     if given.json:
-        files = {} if paths else source.files()
-        show_json(
-            {
-                "arm": arm.name,
-                "n": arm.n,
-                "functions": functions,
-                "language": source.language,
-                "dtype": given.dtype,
-                "name": source.name,
-                "counts": asdict(source.counts),
-                "written": [str(path) for path in paths],
-                "files": files,
-            }
-        )
+        about = {"arm": arm.name, "n": arm.n, "functions": functions}
+        show_json(about | _document(given, source, [str(path) for path in paths]))
     elif paths:
-        lines = sum(text.count("\n") for text in source.files().values())
-        print(filled(f"{source.name}: {source.counts} an evaluation, {lines} lines", width()))
+        print(filled(f"{source.name}: {source.counts} an evaluation, {_size(source)}", width()))
         tell_written(paths)
+    elif source.object is not None:
+        print("\n".join([source.header, source.text]), end="")
     else:
         print("\n".join(text for _, text in sorted(source.files().items(), reverse=True)), end="")
     return 0
+
+
+def _document(given: argparse.Namespace, source: Source, written: list[str]) -> dict[str, Any]:
+    """What there is to say of the code in JSON; object files and modules are in base64."""
+    files = {} if written else source.files()
+    made = {
+        "language": source.language,
+        "dtype": given.dtype or "float64",
+        "name": source.name,
+        "counts": asdict(source.counts),
+        "written": written,
+        "files": {name: text for name, text in files.items() if isinstance(text, str)},
+    }
+    if source.target is None:
+        return made
+    binary = {name: b64encode(data).decode() for name, data in files.items() if isinstance(data, bytes)}
+    dtype = given.dtype or TARGETS[source.target].dtypes[0]
+    return made | {"target": source.target, "dtype": dtype, "figures": source.figures, "base64": binary}
+
+
+def _size(source: Source) -> str:
+    if source.object is None:
+        return f"{sum(text.count(chr(10)) for text in source.files().values())} lines"
+    code, constants, stack = (source.figures[f"{what}_bytes"] for what in ("code", "constant", "stack"))
+    cycles = f", about {source.figures['cycles']} cycles" if "cycles" in source.figures else ""
+    return f"{code} bytes of code, {constants} of constants, {stack} of stack{cycles}"
 
 
 def _source(given: argparse.Namespace, arm: Arm, functions: list[str]) -> Source:
@@ -139,6 +167,7 @@ def _source(given: argparse.Namespace, arm: Arm, functions: list[str]) -> Source
             given.formulation,
             given.name,
             given.dtype,
+            target=given.target,
             **{name: value for name, value in steps.items() if value is not None},
         )
     if len(functions) > 1:
@@ -156,6 +185,7 @@ def _source(given: argparse.Namespace, arm: Arm, functions: list[str]) -> Source
         name=given.name,
         dtype=given.dtype,
         language=given.lang,
+        target=given.target,
     )
 
 
@@ -163,6 +193,7 @@ COMMAND = Command(
     "forearm generate puma560 --function inverse_dynamics --lang c -o generated\n"
     "forearm generate panda --function forward_kinematics --function jacobian --lang python\n"
     "forearm generate panda --function integration_step --lang javascript -o generated\n"
+    "forearm generate panda --function inverse_dynamics --target cortex-m4 -o firmware\n"
     "forearm generate puma560 --function computed_torque --bandwidth 30 --dtype float32 -o generated",
     _add_arguments,
     _run,

@@ -7,6 +7,7 @@ import argparse
 from forearm.arm.arm import Arm
 from forearm.cli.command import group
 from forearm.cli.numbers import ANY, NOT_NEGATIVE, POSITIVE, Real, Whole
+from forearm.cli.states import read_numbers
 from forearm.drives.motor import DAC
 from forearm.errors import InputError
 
@@ -76,6 +77,23 @@ def add_plant(plant: argparse._ArgumentGroup, payload: str = "5 %% of what moves
     plant.add_argument(
         "--seed", type=Whole(0), default=0, metavar="N", help="of these errors, from 0 (default: 0)"
     )
+
+
+def add_changes(plant: argparse._ArgumentGroup) -> None:
+    """Friction and gravity of the arm that moves, where they are not those of its file."""
+    plant.add_argument(
+        "--friction", type=NOT_NEGATIVE, metavar="X", help="of the joints, times this, 0 or more (default: 1)"
+    )
+    plant.add_argument(
+        "--gravity", metavar="X,Y,Z", help="free fall in the base frame, m/s^2 (default: the arm's)"
+    )
+
+
+def changed_arm(given: argparse.Namespace, arm: Arm) -> Arm:
+    """The arm with the payload, friction and gravity that were asked for."""
+    arm = arm.with_payload(given.payload) if given.payload else arm
+    arm = arm if given.friction is None else arm.scale_friction(given.friction)
+    return arm if given.gravity is None else arm.replace(gravity=read_numbers(given.gravity, "gravity", 3))
 
 
 def add_period(parser: argparse._ActionsContainer) -> None:

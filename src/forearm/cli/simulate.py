@@ -10,7 +10,16 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.cli.command import Command, add_arm, add_json, add_rigid, complain, group, names_of, show_json
 from forearm.cli.loading import load
-from forearm.cli.loop_options import add_bandwidth, add_dac, add_delay, add_plant, add_sensors, read_dac
+from forearm.cli.loop_options import (
+    add_bandwidth,
+    add_changes,
+    add_dac,
+    add_delay,
+    add_plant,
+    add_sensors,
+    changed_arm,
+    read_dac,
+)
 from forearm.cli.motions import MOTION_HELP, add_columns, columns_of, read_plan
 from forearm.cli.numbers import NOT_NEGATIVE, POSITIVE, Real, Whole
 from forearm.cli.outputs import add_plot, check_output, check_page, check_picture, tell_written
@@ -42,7 +51,6 @@ OF_CONTROLLERS = (
     "lever",
     "differences",
     "delay",
-    "payload",
     "error",
 )
 
@@ -98,7 +106,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_bandwidth(loop)
     add_delay(loop)
     add_sensors(loop)
-    add_plant(loop, "nothing")
+    changes = group(parser, "the arm that moves")
+    add_plant(changes, "nothing")
+    add_changes(changes)
     how = group(parser, "how it is integrated")
     how.add_argument("--method", metavar="NAME", help=names_of(METHODS, "rk3"))
     how.add_argument(
@@ -195,7 +205,8 @@ def _simulated(given: argparse.Namespace, arm: Arm) -> Simulation:
 def _arm(given: argparse.Namespace) -> Arm:
     arm = load(given.arm, hand=given.hand)
     arm = without_inductance(arm) if given.no_inductance else arm
-    return arm.rigid() if given.rigid else arm
+    arm = arm.rigid() if given.rigid else arm
+    return arm if given.controller is not None else changed_arm(given, arm)
 
 
 def check_files(given: argparse.Namespace) -> None:

@@ -3,6 +3,7 @@
 `generate` is the way in; a language is one small file in `languages`.
 """
 
-from forearm.codegen.generate import LANGUAGES, Source, generate
+from forearm.codegen.generate import LANGUAGES, generate
+from forearm.codegen.source import Source
 
 __all__ = ["LANGUAGES", "Source", "generate"]

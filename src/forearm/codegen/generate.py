@@ -7,7 +7,6 @@ import importlib
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 
 from forearm import __version__
 from forearm.arm.arm import Arm, check_arm
@@ -16,10 +15,10 @@ from forearm.codegen.integration_step import NAME as STEP
 from forearm.codegen.integration_step import traced_integration_step
 from forearm.codegen.languages.language import Language
 from forearm.codegen.program import Argument, Program, program_of
+from forearm.codegen.source import Source
 from forearm.codegen.tracing import Tracing
 from forearm.dynamics.reference import parameter_names
 from forearm.errors import InputError, shorten, suggest
-from forearm.reading.textfile import write_text
 from forearm.reduction.plan import PLAIN_PLAN
 from forearm.reduction.symbolic import chosen_parameters
 from forearm.symbols import Counts
@@ -27,8 +26,8 @@ from forearm.symbols.scalars import is_zero
 from forearm.values import check_choice, check_name, chosen
 
 # Each is a module of forearm.codegen.languages with a LANGUAGE.
-LANGUAGES = ("c", "cpp", "fortran", "python", "javascript", "latex")
-SINGLE = ("c", "cpp", "fortran")  # those that have single precision too
+LANGUAGES = ("c", "cpp", "fortran", "python", "javascript", "latex", "rust", "cuda", "matlab", "st")
+SINGLE = ("c", "cpp", "fortran", "rust", "cuda", "matlab", "st")  # those that have single precision too
 DTYPES = ("float64", "float32")
 WORDS = {
     "mul": "multiplications",
@@ -55,60 +54,6 @@ MOMENTS = (
 LONGEST_NAME = 50  # Fortran takes 63 characters, of which some are needed for "_prepare"
 
 
-@dataclass(frozen=True)
-class Source:
-    """Generated code.
-
-    Attributes:
-        text: the code.
-        header: its header, "" where the language has none.
-        counts: operations of one evaluation.
-        name: name of the function.
-        language: its language.
-    """
-
-    text: str
-    header: str
-    counts: Counts
-    name: str
-    language: str
-
-    def __repr__(self) -> str:
-        lines = self.text.count("\n")
-        return (
-            f"<Source {self.name!r}, {self.language}: {lines} lines, {self.counts}; its .text, "
-            ".header, .save(folder)>"
-        )
-
-    def _repr_latex_(self) -> str | None:
-        """What a notebook shows of LaTeX, equations set; nothing of code, which it shows by `repr`."""
-        from forearm.codegen.typesetting.notebook import formulas
-
-        return formulas(self.text) if self.language == "latex" else None
-
-    def files(self) -> dict[str, str]:
-        """Names of the files, and what is in them."""
-        language = language_of(self.language)
-        made = {f"{self.name}.{language.ending}": self.text}
-        if language.header_ending:
-            made[f"{self.name}.{language.header_ending}"] = self.header
-        return made
-
-    def save(self, folder: str | Path) -> list[Path]:
-        """Write the files into a folder, which is made if it is not there."""
-        try:
-            Path(folder).mkdir(parents=True, exist_ok=True)
-        except (OSError, TypeError, ValueError) as error:
-            why = getattr(error, "strerror", None) or error
-            raise InputError(
-                f"{shorten(folder, 300)}: cannot be a folder to write to ({why}); name another."
-            ) from error
-        paths = [Path(folder) / name for name in self.files()]
-        for path, text in zip(paths, self.files().values(), strict=True):
-            write_text(path, text)
-        return paths
-
-
 def generate(
     arm: Arm,
     function: str | Iterable[str],
@@ -116,38 +61,44 @@ def generate(
     parameters: Iterable[str] | str = (),
     formulation: str | None = None,
     name: str | None = None,
-    dtype: str = "float64",
+    dtype: str | None = None,
     method: str = "rk4",
     drive: str = "torque",
+    target: str | None = None,
 ) -> Source:
     """Straight-line code for a function of an arm, or for several as one function that
-    shares what they share.
+    shares what they share; as text in a language, or as an object file for a target machine.
 
     Args:
         arm: the arm.
         function: a name such as "inverse_dynamics", or several; a wrong one is answered with those there are;
             or "integration_step", one step of a simulation.
-        language: "c", "cpp", "fortran", "python", "javascript" or "latex".
+        language: "c", "cpp", "fortran", "python", "javascript", "latex", "rust", "cuda", "matlab" or "st".
         parameters: what stays symbols (a second function prepares what depends on them alone): "link6.mass",
             "link6.com.x", "link6.inertia.xx", "joint6.alpha", a whole "link6" or "joint6", "gravity.z", or
             "all"; "joint6.friction", "joint6.motor", or "drives".
         formulation: a formulation of the documents, traced as it is; None: the fewest operations known here.
         name: name of the generated function; None: of the arm and what it computes.
-        dtype: "float64", or "float32" for C, C++ and Fortran.
+        dtype: "float64", or "float32" for target machines and all languages but Python, JavaScript and LaTeX;
+            None: "float64", and what the target machine computes in hardware.
         method: of "integration_step": "rk3", "rk4" or "gill".
         drive: what drives the arm in "integration_step": "torque" or "voltage".
+        target: a machine to make an object file for, without a compiler: "cortex-m4", "cortex-m7", "aarch64",
+            "riscv64", "x86-64-v3" or "wasm32"; None: text in the language.
     """
-    target = language_of(language)
-    check_dtype(dtype, target.name)
-    readable, single = target.name == "latex", dtype == "float32"
-    if _names(function, "function") == [STEP]:
-        if formulation is not None:
-            raise InputError(f"generate: {STEP} has no formulations; leave formulation out.")
-        program = step_program(arm, method, drive, parameters, name, single, with_routines=not readable)
-    else:
-        program = program_for(arm, function, parameters, formulation, name, readable, single)
-    text, header = target.write(program)
-    return Source(text, header, program.counts, program.name, target.name)
+    if target is not None:
+        from forearm.targets.object_source import object_source
+
+        return object_source(
+            arm, function, target, parameters, formulation, name, dtype, language, method, drive
+        )
+    written, dtype = language_of(language), "float64" if dtype is None else dtype
+    check_dtype(dtype, written.name)
+    readable, single = written.name == "latex", dtype == "float32"
+    made = traced_for(arm, function, parameters, formulation, name, readable, single, method, drive)
+    program = made.program()
+    text, header = written.write(program)
+    return Source(text, header, program.counts, program.name, written.name, written.others(program))
 
 
 def check_dtype(dtype: str, language: str) -> None:
@@ -171,6 +122,72 @@ def program_for(
     """The program for a function of an arm, before any language; `readable` keeps to the plain plan and the
     arm's own units, `single` is for single precision.
     """
+    return _traced_functions(arm, function, parameters, formulation, name, readable, single).program()
+
+
+def step_program(
+    arm: Arm,
+    method: str = "rk4",
+    drive: str = "torque",
+    parameters: Iterable[str] | str = (),
+    name: str | None = None,
+    single: bool = False,
+    with_routines: bool = True,
+) -> Program:
+    """The program for one integration step of an arm, before any language."""
+    return _traced_step(arm, method, drive, parameters, name, single, with_routines).program()
+
+
+@dataclass(frozen=True, eq=False)
+class TracedProgram:
+    """What a program is made of: functions on the graph, its name, what its head says, and open parameters
+    with the arm's own values.
+    """
+
+    traced: Traced
+    name: str
+    about: tuple[str, ...]
+    symbols: dict[str, float]
+    single: bool = False
+    with_routines: bool = True
+
+    def program(self) -> Program:
+        """The same as statements, before any language."""
+        t = self.traced
+        made = program_of(
+            t.graph, t.results, self.name, self.about, t.inputs, t.outputs, self.symbols, self.with_routines
+        )
+        return replace(made, single=self.single)
+
+
+def traced_for(
+    arm: Arm,
+    function: str | Iterable[str],
+    parameters: Iterable[str] | str = (),
+    formulation: str | None = None,
+    name: str | None = None,
+    readable: bool = False,
+    single: bool = False,
+    method: str = "rk4",
+    drive: str = "torque",
+) -> TracedProgram:
+    """What `generate` is asked for, on the graph."""
+    if _names(function, "function") != [STEP]:
+        return _traced_functions(arm, function, parameters, formulation, name, readable, single)
+    if formulation is not None:
+        raise InputError(f"generate: {STEP} has no formulations; leave formulation out.")
+    return _traced_step(arm, method, drive, parameters, name, single, not readable)
+
+
+def _traced_functions(
+    arm: Arm,
+    function: str | Iterable[str],
+    parameters: Iterable[str] | str,
+    formulation: str | None,
+    name: str | None,
+    readable: bool,
+    single: bool,
+) -> TracedProgram:
     check_arm(arm, "generate", moves=True)
     names = _names(function, "function")
     if STEP in names:
@@ -185,29 +202,24 @@ def program_for(
     title = identifier(name) if name is not None else _default_name(arm, names)
     counts = traced.graph.counts(traced.results)
     about = _about(arm, functions, formulation, counts, tracing, traced.inputs, not readable)
-    made = program_of(traced.graph, traced.results, title, about, traced.inputs, traced.outputs, symbols)
-    return replace(made, single=single)
+    return TracedProgram(traced, title, about, symbols, single)
 
 
-def step_program(
+def _traced_step(
     arm: Arm,
-    method: str = "rk4",
-    drive: str = "torque",
-    parameters: Iterable[str] | str = (),
-    name: str | None = None,
-    single: bool = False,
-    with_routines: bool = True,
-) -> Program:
-    """The program for one integration step of an arm, before any language."""
+    method: str,
+    drive: str,
+    parameters: Iterable[str] | str,
+    name: str | None,
+    single: bool,
+    with_routines: bool,
+) -> TracedProgram:
     check_arm(arm, "generate", moves=True)
     symbols = chosen_parameters(arm, _names(parameters, "parameters"))
     traced = traced_integration_step(arm, method, drive, symbols, single)
     title = identifier(name) if name is not None else _default_name(arm, [STEP])
     about = _about_step(arm, traced, method, bool(symbols))
-    made = program_of(
-        traced.graph, traced.results, title, about, traced.inputs, traced.outputs, symbols, with_routines
-    )
-    return replace(made, single=single)
+    return TracedProgram(traced, title, about, symbols, single, with_routines)
 
 
 def _about_step(arm: Arm, traced: Traced, method: str, is_open: bool) -> tuple[str, ...]:

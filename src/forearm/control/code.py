@@ -10,14 +10,16 @@ from numpy.typing import ArrayLike
 
 from forearm import __version__
 from forearm.arm.arm import Arm
-from forearm.codegen.generate import NAMES, Source, check_dtype, identifier, language_of
+from forearm.codegen.generate import NAMES, TracedProgram, check_dtype, identifier, language_of
 from forearm.codegen.languages import c, c_family, describing
-from forearm.codegen.program import Program, program_of
+from forearm.codegen.program import Program
+from forearm.codegen.source import Source
 from forearm.codegen.text import folded
 from forearm.control.gains import BANDWIDTH, Gains
 from forearm.control.hand_laws import LawOfArm, arm_law_of, law_in_hand_space
 from forearm.control.laws import LAWS, PERIOD, Law, law_of
 from forearm.errors import InputError
+from forearm.targets.object_source import machine_of, object_of, target_dtype
 
 
 def controller_code(
@@ -31,8 +33,9 @@ def controller_code(
     most: ArrayLike | None = None,
     open_gains: bool = False,
     name: str | None = None,
-    dtype: str = "float64",
+    dtype: str | None = None,
     language: str = "c",
+    target: str | None = None,
 ) -> Source:
     """Code of a controller, to be called once a period: in C
     `NAME_step(q, qd, q_wanted, qd_wanted, qdd_wanted, state, voltage)`, which keeps the state; in other
@@ -51,29 +54,26 @@ def controller_code(
         most: largest torques (n,), N m (N); None: the joints' max_effort.
         open_gains: whether gains are set at run time by `NAME_prepare`.
         name: NAME; None: of the arm and the law.
-        dtype: "float64" or "float32".
+        dtype: "float64" or "float32"; None: "float64", and what the target machine computes in hardware.
         language: as `fa.generate` takes it, but LaTeX.
+        target: a machine to make an object file for, as `fa.generate` takes it; None: text in the language.
     """
-    target = language_of(language)
-    if target.name == "latex":
+    written = language_of(language)
+    if written.name == "latex":
         raise InputError("controller, language: a controller is code; take one of the other languages.")
-    check_dtype(dtype, target.name)
-    made, program = controller_program(
-        arm,
-        law,
-        bandwidth=bandwidth,
-        gains=gains,
-        friction=friction,
-        period=period,
-        most=most,
-        open_gains=open_gains,
-        name=name,
-        in_c=target.name == "c",
+    in_c = written.name == "c" and target is None
+    made, traced = _traced_controller(
+        arm, law, bandwidth, gains, friction, period, most, open_gains, name, in_c
     )
-    program = replace(program, single=dtype == "float32")
-    text, header = target.write(program)
-    if target.name != "c":
-        return Source(text, header, program.counts, program.name, target.name)
+    if target is not None:
+        machine = machine_of(target, language)
+        return object_of(replace(traced, single=target_dtype(machine, dtype) == "float32"), machine)
+    dtype = "float64" if dtype is None else dtype
+    check_dtype(dtype, written.name)
+    program = replace(traced, single=dtype == "float32").program()
+    text, header = written.write(program)
+    if not in_c:
+        return Source(text, header, program.counts, program.name, written.name, written.others(program))
     text += "\n" + _step(program, made)
     return Source(text, _header(program, made), program.counts, program.name, "c")
 
@@ -92,6 +92,24 @@ def controller_program(
     in_c: bool = False,
 ) -> tuple[Law, Program]:
     """A law traced, and the program of it before any language."""
+    made, traced = _traced_controller(
+        arm, law, bandwidth, gains, friction, period, most, open_gains, name, in_c
+    )
+    return made, traced.program()
+
+
+def _traced_controller(
+    arm: Arm,
+    law: str | LawOfArm,
+    bandwidth: float,
+    gains: Gains | None,
+    friction: bool,
+    period: float,
+    most: ArrayLike | None,
+    open_gains: bool,
+    name: str | None,
+    in_c: bool,
+) -> tuple[Law, TracedProgram]:
     if isinstance(law, str) and law in LAWS:
         made, label = law_of(arm, law, bandwidth, gains, friction, period, most, open_gains), law
     else:
@@ -99,16 +117,7 @@ def controller_program(
         made, label = law_in_hand_space(arm, chosen, most, open_gains), chosen.name
         period = getattr(law, "period", period)
     title = identifier(f"{arm.name[:24]}_{label}" if name is None else name)
-    traced = made.traced
-    return made, program_of(
-        traced.graph,
-        traced.results,
-        title,
-        _about(made, period, in_c),
-        traced.inputs,
-        traced.outputs,
-        made.parameters,
-    )
+    return made, TracedProgram(made.traced, title, _about(made, period, in_c), made.parameters)
 
 
 def _about(law: Law, period: float, in_c: bool) -> tuple[str, ...]:

@@ -18,8 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from forearm import __version__
 from forearm.arm.arm import Arm, check_arm
 from forearm.codegen.functions import FUNCTIONS, Traced, trace
-from forearm.codegen.generate import Source, identifier
+from forearm.codegen.generate import identifier
 from forearm.codegen.program import Argument
+from forearm.codegen.source import Source
 from forearm.codegen.tracing import Tracing
 from forearm.control import fixed_point_c
 from forearm.control.fixed_point_inputs import input_ranges

@@ -90,7 +90,7 @@ def function_text(
             unknown = unknown_of(body, columns)
             compute(body, traced.graph, before, known)  # by itself, as where all share them
         if write_block is None:
-            _block(body, traced, known, unknown)
+            traced_block(body, traced, known, unknown)
         else:
             write_block(body)
         with f.unless(full):
@@ -124,8 +124,10 @@ def copying(scalar: str) -> str:
     return f.text()
 
 
-def _block(body: Body, traced: Traced, known: dict[int, str], unknown: str | None) -> None:
-    """One block of states: loaded, computed, stored."""
+def traced_block(body: Body, traced: Traced, known: dict[int, Any], unknown: str | None) -> None:
+    """One block of states: loaded from %at.NAME of each input, computed, stored at %at.NAME of
+    each output.
+    """
     states = load_states(body, traced)
     values = known | states
     unknown = unknown_of(body, list(states.values()), unknown)

@@ -371,6 +371,13 @@ def joined(parts: Sequence[str]) -> str:
     return "\n".join([*(line.replace(NEW_LINE, "\n") for line in first), text])
 
 
+def without_system(text: str) -> str:
+    """A module's text for machines without a system: memory and tables aligned to 8 bytes, and nothing kept
+    below the stack pointer, where interrupts may write.
+    """
+    return text.replace("align 64", "align 8").replace(") nounwind", ") nounwind noredzone")
+
+
 def stack_of(text: str) -> int:
     """Bytes of the arrays of numbers that functions keep on the stack."""
     found = re.findall(r"= alloca \[(\d+) x (double|float)\]", text)

@@ -264,12 +264,12 @@ class Simulation:
         return figure
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
-        """Write one file that a browser plays without network:
-        the arm moving beside the curves of its joints.
+        """Write one page of the studio that plays it without network: the arm moving beside the curves of its
+        joints, and everything else that the studio does with an arm.
         """
-        from forearm.simulation.player import write_player
+        from forearm.viewer.door import write_recording
 
-        write_player(self, path)
+        write_recording(self, path)
 
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} to {self.t[-1]:g} s in {len(self.t)} samples"

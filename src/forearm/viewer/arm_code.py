@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 
 from forearm.arm.arm import Arm
 from forearm.codegen.functions import Traced
 from forearm.codegen.generate import program_for, step_program
 from forearm.codegen.languages.javascript import LANGUAGE
 from forearm.codegen.program import Program, program_of
+from forearm.codegen.simulation_step import TracedPlant
 from forearm.control.controllers.forces import traced_law
 from forearm.drives.motor import without_constants
 from forearm.errors import ForearmError
@@ -49,17 +51,25 @@ def open_parameters(arm: Arm) -> dict[str, float]:
 
 def arm_code(arm: Arm) -> str:
     """An object of functions, as an expression of JavaScript."""
-    parts = [f"{name}: (() => {{\n{_body(program)}\n}})()" for name, program in _programs(arm)]
+    programs = [*_kinematics(arm), *(_dynamics(arm) if why_still(arm) is None else ())]
+    parts = [f"{name}: (() => {{\n{_body(program)}\n}})()" for name, program in programs]
     return "{\n" + ",\n".join(parts) + "\n}"
 
 
-def _programs(arm: Arm) -> Iterator[tuple[str, Program]]:
-    opened = open_parameters(arm)
+@cache
+def why_still(arm: Arm) -> str | None:
+    """Why an arm cannot move by itself in the page; None: it can."""
+    if arm.n > MOST_JOINTS:
+        return f"more than {MOST_JOINTS} joints"
+    try:
+        TracedPlant(arm, voltage=False).cold  # noqa: B018
+    except ForearmError as error:  # masses that allow no accelerations
+        return str(error)
+    return None
+
+
+def _kinematics(arm: Arm) -> Iterator[tuple[str, Program]]:
     yield "poses", _program(traced_poses(arm), "poses")
-    yield "torques", _program(traced_torques(arm, opened), "torques", opened)
-    yield "energy", _program(traced_energy(arm, opened), "energy_of", opened)
-    yield "step", step_program(arm, "rk4", "torque", opened, "step_of")
-    yield "payload", _program(traced_payload(arm), "payload")
     yield "plan", _program(traced_planner(arm.n, has_duration=False), "plan")
     yield "motion", _program(traced_motion(arm.n), "motion")
     yield "encoder", _program(traced_encoder(arm.n), "encoder")
@@ -68,6 +78,14 @@ def _programs(arm: Arm) -> Iterator[tuple[str, Program]]:
         yield "reach", program_for(arm, "numeric_inverse_kinematics", name="reach")
         with suppress(ForearmError):  # where there is no closed form
             yield "branches", program_for(arm, "inverse_kinematics", name="branches")
+
+
+def _dynamics(arm: Arm) -> Iterator[tuple[str, Program]]:
+    opened = open_parameters(arm)
+    yield "torques", _program(traced_torques(arm, opened), "torques", opened)
+    yield "energy", _program(traced_energy(arm, opened), "energy_of", opened)
+    yield "step", step_program(arm, "rk4", "torque", opened, "step_of")
+    yield "payload", _program(traced_payload(arm), "payload")
     if not without_constants(arm):
         yield "voltage", _program(traced_voltage(arm), "voltage_of")
     for law in LAWS:

@@ -12,11 +12,11 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.codegen.simulation_step import held_by_friction
 from forearm.control.gains import joint_inertias
-from forearm.drives.joint import count_of_loads
+from forearm.drives.joint import count_of_loads, held_freedoms
 from forearm.drives.motor import constants_of, without_constants
 from forearm.errors import ModelError
 from forearm.kinematics.limits import limits_of
-from forearm.viewer.arm_code import LAWS, open_parameters
+from forearm.viewer.arm_code import LAWS, open_parameters, why_still
 
 ACCELERATION, VELOCITY = 5.0, 2.0  # rad/s^2 and rad/s (m/s^2, m/s) of plans where an arm says nothing
 STEP = 5e-4  # s: steps of simulations are no longer; a fall of 60 s then keeps its energy to 1e-6
@@ -26,7 +26,8 @@ def arm_data(arm: Arm, python: str, command: str) -> dict[str, Any]:
     """All but the arm's shapes; `python` and `command` say how others get it."""
     lower, upper = _range(arm)
     opened = open_parameters(arm)
-    dry = held_by_friction(arm, opened)
+    dry = held_freedoms(arm)
+    still = why_still(arm)
     return {
         "name": arm.name,
         "title": arm.name,
@@ -38,11 +39,17 @@ def arm_data(arm: Arm, python: str, command: str) -> dict[str, Any]:
         "hand": {"body": arm.moving.frames[arm.hand.link][0], "link": arm.hand.link, "pose": _hand(arm)},
         "gravity": arm.gravity.tolist(),
         "home": [min(max(0.0, a), b) for a, b in zip(lower, upper, strict=True)],
-        "laws": [{"name": name, "label": label, "has_gains": True} for name, label in LAWS.items()],
+        "still": still,
+        "laws": [] if still else [{"name": x, "label": y, "has_gains": True} for x, y in LAWS.items()],
         "has_motors": not without_constants(arm),
         "payload_at": f"a point in the hand, on {arm.hand.link}",
         "open": _open(arm, opened),
-        "state": {"dry": dry if any(dry) else None, "loads": 2 * count_of_loads(arm)},
+        "state": {
+            "sticks": any(held_by_friction(arm, opened)),
+            "dry": dry,
+            "rough": held_freedoms(arm.scale_friction(0.0)),  # by what else rubs
+            "loads": 2 * count_of_loads(arm),
+        },
         "step": STEP,
     }
 

@@ -85,12 +85,12 @@ def studio_page(
         "ask": ask or {},
     }
     title = " and ".join(arm.name for arm in arms)
-    code = ",\n".join(_code_of(arm) for arm in arms)
+    code = f"const engineCode = [{','.join(_code_of(arm) for arm in arms)}];"
     parts = {
         "title": html.escape(title),
         "summary": html.escape(summary or f"{arms[0].n} joints"),
         "data": inside_script(document),
-        "script": f'"use strict";\n(() => {{\nconst engineCode = [\n{code}\n];\n{scripts()}{more_script}\n}})();',
+        "script": f'"use strict";\n(() => {{\n{code}\n{scripts()}{more_script}\n}})();',
     }
     body = filled_in(FOLDER / "studio.html", parts)
     colours = page_colours(INKS, INKS_ON_DARK)

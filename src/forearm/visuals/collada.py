@@ -14,11 +14,13 @@ import numpy as np
 
 from forearm.errors import InputError, shorten
 from forearm.parts.stl import MOST_TRIANGLES, check_triangles
+from forearm.portable import matmul
 from forearm.reading.textfile import read_bytes
 from forearm.reading.xml import MAX_XML_BYTES, Element, number, parse_xml
 from forearm.spatial import Floats, pose, rotation_about
 from forearm.values import LARGEST
 from forearm.visuals.collada_geometry import GeometryPart, numbers, parts_of_geometry
+from forearm.visuals.mesh import transformed
 
 MOST_NODES = 20_000
 MOST_DEPTH = 100
@@ -50,11 +52,11 @@ def read_dae(path: Path, z_up: bool = False) -> ColladaFile:
     root = parse_xml(read_bytes(path, MAX_XML_BYTES), str(path))
     if root.tag != "COLLADA":
         raise InputError(f"{path}: expected <COLLADA> at the root of a DAE file, got <{root.tag:.40}>.")
-    return _Document(root, str(path)).read(z_up)
+    return _ColladaDocument(root, str(path)).read(z_up)
 
 
 @dataclass
-class _Document:
+class _ColladaDocument:
     """One file: its elements by id, what is shown so far, and how much."""
 
     root: Element
@@ -133,7 +135,7 @@ class _Document:
         for child in node.children:
             if child.tag in ("matrix", "translate", "rotate", "scale"):
                 with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused at the end
-                    T = _product(T, self._step(child))
+                    T = matmul(T, self._step(child))
             elif child.tag in ("lookat", "skew"):
                 self.notes[f"<{child.tag}> of a node was ignored"] = None
         for child in node.children:
@@ -209,14 +211,9 @@ class _Document:
             self.shown.setdefault(colour, []).append(corners)
 
 
-def _product(A: Floats, B: Floats) -> Floats:
-    """A B with one order of sums on every machine."""
-    return np.asarray((A[:, :, None] * B[None, :, :]).sum(axis=1))
-
-
 def _moved(T: Floats, corners: Floats) -> Floats:
-    x, y, z = corners[..., 0], corners[..., 1], corners[..., 2]
-    made = np.stack([T[i, 0] * x + T[i, 1] * y + T[i, 2] * z + T[i, 3] for i in range(3)], axis=-1)
+    """Triangles (m, 3, 3) moved by an affine; one that mirrors turns them round too."""
+    made = transformed(T, corners.reshape(-1, 3)).reshape(-1, 3, 3)
     mirrors = float((np.cross(T[:3, 0], T[:3, 1]) * T[:3, 2]).sum()) < 0.0
     return made[:, ::-1] if mirrors else made
 

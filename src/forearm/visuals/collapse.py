@@ -8,10 +8,9 @@ import math
 import numpy as np
 
 from forearm.visuals.mesh import TriangleMesh, cleaned
-from forearm.visuals.quadrics import Quadric, least_point, of_vertices, value
+from forearm.visuals.quadrics import LONG, Quadric, least_point, of_vertices, value
 from forearm.visuals.thinning import edges_of
 
-LONG = 1e-5  # cost of length: among edges of flat faces the short ones go first
 STAY_NEAR = 1.5  # of an edge's length from its middle: points of the least cost beyond it are not taken
 FLIP = 0.2  # cosine of the largest turn of a face
 SLIVER = 0.02  # twice the area over the longest side squared: triangles below may not get much worse

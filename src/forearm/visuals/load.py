@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from forearm.errors import InputError, shorten
-from forearm.files.builtin import CHAIN, builtin_file, is_builtin
+from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.files.builtin import CHAIN, arms, builtin_file, is_builtin
 from forearm.files.load import XML, located_file
 from forearm.reading.textfile import read_bytes
 from forearm.visuals.parts_visuals import armfile_visuals
@@ -38,9 +38,9 @@ def load_visuals(
     if path.suffix.lower() == ".toml":
         return armfile_visuals(path)
     if path.suffix.lower() not in XML:
-        raise InputError(
-            f"load_visuals: {shorten(os.fspath(source))}: expected a built-in arm, or a file that ends "
-            "in .toml (arm file), .urdf, .xacro or .xml (MJCF)."
+        raise NameNotFound(
+            f"load_visuals: {shorten(os.fspath(source))} is neither a built-in arm nor a .toml, .urdf or "
+            f".xml file; {suggest(os.fspath(source), (*arms(), 'chain7'))}"
         )
     return _xml_visuals(path, folders, root)
 

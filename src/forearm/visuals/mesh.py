@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from forearm.parts.shapes import SHORTEST
 from forearm.parts.stl import WELD, diagonal, weld_equal, weld_near
 from forearm.portable import cos
 from forearm.spatial import Floats
@@ -19,7 +20,12 @@ MOST_FACES_AT_POINT = 128  # where more meet, as in the fan of a cap, each keeps
 
 @dataclass(frozen=True, eq=False)
 class TriangleMesh:
-    """Points (V, 3) in m and triangles (T, 3) of their indices, counter-clockwise seen from outside."""
+    """A surface of triangles that share their points.
+
+    Args:
+        vertices: points (V, 3), m.
+        triangles: indices (T, 3) of their corners, counter-clockwise seen from outside.
+    """
 
     vertices: Floats
     triangles: Indices
@@ -49,13 +55,16 @@ class TriangleMesh:
     def moved(self, T: Floats) -> TriangleMesh:
         """The mesh moved by an affine (4, 4); one that mirrors turns the triangles round too."""
         points = transformed(T, self.vertices)
-        flips = float(np.linalg.det(T[:3, :3])) < 0.0
+        flips = float((np.cross(T[:3, 0], T[:3, 1]) * T[:3, 2]).sum()) < 0.0
         return TriangleMesh(points, self.triangles[:, ::-1] if flips else self.triangles)
 
     def scaled(self, factors: Floats) -> TriangleMesh:
         """The mesh with its coordinates multiplied, axis by axis."""
         flips = float(factors[0]) * float(factors[1]) * float(factors[2]) < 0.0
         return TriangleMesh(self.vertices * factors, self.triangles[:, ::-1] if flips else self.triangles)
+
+
+NOTHING = TriangleMesh(np.zeros((0, 3)), np.zeros((0, 3), dtype=np.intp))
 
 
 def transformed(T: Floats, points: Floats) -> Floats:
@@ -85,10 +94,14 @@ def face_vectors(mesh: TriangleMesh) -> Floats:
 def welded(corners: Floats) -> TriangleMesh:
     """The mesh of triangles (T, 3, 3) whose corners are one point where they are as good as equal.
 
-    Triangles that become a line or a point, and repeated ones, are left out.
+    Triangles that become a line or a point, and repeated ones, are left out; nothing is left of a mesh that
+    is smaller than any solid may be.
     """
+    size = diagonal(corners)
+    if size < SHORTEST:
+        return NOTHING
     points, labels = weld_equal(corners.reshape(-1, 3))
-    near = weld_near(points, WELD * diagonal(corners))
+    near = weld_near(points, WELD * size)
     return cleaned(TriangleMesh(points, near[labels].reshape(-1, 3)))
 
 
@@ -98,7 +111,7 @@ def cleaned(mesh: TriangleMesh) -> TriangleMesh:
     a, b, c = triangles[:, 0], triangles[:, 1], triangles[:, 2]
     triangles = triangles[(a != b) & (b != c) & (c != a)]
     if not len(triangles):
-        return TriangleMesh(np.zeros((0, 3)), np.zeros((0, 3), dtype=np.intp))
+        return NOTHING
     # the smallest index first: the same triangle is written one way only
     turn = (triangles.argmin(axis=1)[:, None] + np.arange(3)) % 3
     same = np.take_along_axis(triangles, turn, axis=1)

@@ -8,7 +8,8 @@ import numpy as np
 
 from forearm.errors import ForearmError, InputError
 from forearm.parts.obj import read_obj
-from forearm.parts.stl import MOST_BYTES, MOST_TRIANGLES, check_triangles, read_stl
+from forearm.parts.shapes import SHORTEST
+from forearm.parts.stl import MOST_BYTES, MOST_TRIANGLES, check_triangles, diagonal, read_stl
 from forearm.reading.textfile import read_bytes
 from forearm.spatial import Floats
 from forearm.visuals.collada import read_dae
@@ -18,6 +19,12 @@ MOST_IN_ALL = 4_000_000  # triangles of all mesh files of an arm
 ENDINGS = (".stl", ".obj", ".dae", ".msh")
 
 Pieces = tuple[tuple[TriangleMesh, str | None], ...]
+
+
+def check_size(mesh: TriangleMesh, name: str) -> None:
+    """Refuse a mesh that its scale has made too large or too small for anything."""
+    if diagonal(check_triangles(mesh.corners, name)) < SHORTEST:
+        raise InputError(f"{name}: smaller than {SHORTEST:g} m; correct the scale.")
 
 
 class MeshFiles:
@@ -40,7 +47,11 @@ class MeshFiles:
             return found
         key = path, tuple(scale.tolist())
         if key not in self._scaled:
-            self._scaled[key] = tuple((mesh.scaled(scale), colour) for mesh, colour in found)
+            with np.errstate(over="ignore"):  # what overflows is refused
+                scaled = [(mesh.scaled(scale), colour) for mesh, colour in found]
+            for mesh, _ in scaled:
+                check_size(mesh, path.name)
+            self._scaled[key] = tuple(scaled)
         return self._scaled[key]
 
     def _attempt(self, path: Path) -> Pieces | str:

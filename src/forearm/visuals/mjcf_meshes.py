@@ -16,7 +16,7 @@ from forearm.portable import norm
 from forearm.reading.xml import Element
 from forearm.spatial import pose
 from forearm.visuals.mesh import TriangleMesh, welded
-from forearm.visuals.mesh_files import MeshFiles
+from forearm.visuals.mesh_files import MeshFiles, check_size
 
 ONES = "1 1 1"
 
@@ -61,8 +61,11 @@ class MjcfMeshes:
         moves = bool(shift.any()) or not np.array_equal(R, np.eye(3))
         made = []
         for mesh, colour, source in self._raw(element):
-            moved = mesh.moved(back) if moves else mesh
-            made.append((moved if (scale == 1.0).all() else moved.scaled(scale), colour, source))
+            with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused
+                moved = mesh.moved(back) if moves else mesh
+                moved = moved if (scale == 1.0).all() else moved.scaled(scale)
+            check_size(moved, element.where)
+            made.append((moved, colour, source))
         return tuple(made)
 
     def _raw(self, element: MjcfElement) -> list[Piece]:

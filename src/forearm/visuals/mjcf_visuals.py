@@ -94,7 +94,6 @@ def _add(
     sizes, here = size_and_place(geom, kind, SOLIDS[kind], settings)
     pose = here.on(frame).pose
     if kind == "capsule":
-        stretched(pose, *(float(sizes[0]),) * 2, 1.0)
         found.add(link, pose, capsule(float(sizes[0]), 2.0 * float(sizes[1])), colour, kind)
         return
     unit = {"sphere": "sphere", "ellipsoid": "sphere"}.get(kind, kind)

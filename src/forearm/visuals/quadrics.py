@@ -13,6 +13,7 @@ from forearm.spatial import Floats
 from forearm.visuals.mesh import Indices, TriangleMesh, face_vectors, lengths, unit
 
 BOUNDARY = 10.0  # weight of the planes that hold an open edge, relative to those of faces
+LONG = 1e-5  # cost of an edge's length: among edges of flat faces the short ones go first
 FLAT = 1e-4  # of the trace cubed: determinants below leave a direction free
 
 Quadric = tuple[float, float, float, float, float, float, float, float, float, float]
@@ -85,7 +86,7 @@ def least_point(q: Quadric) -> tuple[float, float, float] | None:
 
 def values(q: Floats, points: Floats) -> Floats:
     """`value` of quadrics (m, 10) at points (m, 3)."""
-    return np.asarray(value(tuple(q.T), *points.T))  # type: ignore[arg-type]
+    return np.asarray(value(tuple(q.T), *points.T))
 
 
 def least_points(q: Floats) -> tuple[Floats, NDArray[np.bool_]]:

@@ -11,8 +11,8 @@ from forearm.visuals.collapse import collapsed
 from forearm.visuals.mesh import Indices, TriangleMesh, cleaned, face_vectors, lengths, welded
 from forearm.visuals.thinning import thinned
 
-ONE_BY_ONE = 6  # times the wanted triangles from which on edges go one by one, within these bounds
-LEAST_ONE_BY_ONE, MOST_ONE_BY_ONE = 6_000, 24_000
+ONE_BY_ONE = 3  # times the wanted triangles from which on edges go one by one, within these bounds
+LEAST_ONE_BY_ONE, MOST_ONE_BY_ONE = 3_000, 24_000
 LEAST_TRIANGLES = 40  # of a mesh that takes part in a budget
 
 
@@ -48,7 +48,8 @@ def largest_pieces(mesh: TriangleMesh, triangles: int) -> TriangleMesh:
     piece = _pieces(mesh)[mesh.triangles[:, 0]]
     area = np.bincount(piece, lengths(face_vectors(mesh)))
     count = np.bincount(piece)
-    chosen, left = [], triangles
+    chosen: list[int] = []
+    left = triangles
     for label in np.lexsort((np.arange(len(area)), -area)).tolist():
         if count[label] and (not chosen or count[label] <= left):
             chosen.append(label)

@@ -17,11 +17,13 @@ from forearm.visuals.encoding import MeshTable, short, shorts
 from forearm.visuals.mesh import CREASE, TriangleMesh
 from forearm.visuals.mesh_files import ENDINGS
 from forearm.visuals.reduction import reduced, shares
+from forearm.visuals.skeleton_layout import layout
 from forearm.visuals.skeleton_shapes import skeleton_shapes
 from forearm.visuals.visual import Visual, VisualSet
 
 TRIANGLES = 24_000
 LEAST, MOST = 100, 2_000_000
+MOST_MISSING = 100  # that are listed
 REDUCED_CREASE = 0.7853981633974483  # rad, 45 degrees: faces of coarse meshes meet at larger angles
 
 
@@ -33,9 +35,9 @@ def scene(arm: Arm, visuals: VisualSet | None = None, triangles: int = TRIANGLES
     row, to the frame of its body, and a "colour": "#rrggbb", null, or the role of a piece of the skeleton:
     "drum", "tube", "hand" or "base". A pose may scale differently along its axes, so normals are turned by
     the inverse transpose. Bodies have "frames" of their links, "mass", "com" and the "ellipsoid" of their
-    inertia about it ("radii", and "rotation" row by row, or null). Bodies without shapes of their own are
-    drawn as a skeleton where nothing of the arm has any, or where theirs are missing. The same arm gives the
-    same bytes.
+    inertia about it ("radii", and "rotation" row by row, or null); "reach" is the length of the arm, m.
+    Bodies without shapes of their own are drawn as a skeleton where nothing of the arm has any, or where
+    theirs are missing. The same arm gives the same bytes.
 
     Args:
         arm: the arm.
@@ -68,8 +70,16 @@ def scene(arm: Arm, visuals: VisualSet | None = None, triangles: int = TRIANGLES
         ],
         "base": {"pose": shorts(arm.base), "shapes": shapes[-1], "frames": frames[-1]},
         "hand": {"body": carrier, "pose": shorts(matmul(T, arm.hand.pose)), "link": arm.hand.link},
-        "missing": [str(entry) for entry in visuals.missing] if visuals is not None else [],
+        "reach": short(layout(arm).size),
+        "missing": _missing(visuals),
     }
+
+
+def _missing(visuals: VisualSet | None) -> list[str]:
+    """What could not be read, as text, and how much of it is not listed."""
+    entries = visuals.missing if visuals is not None else ()
+    more = [f"{len(entries) - MOST_MISSING} more"] if len(entries) > MOST_MISSING else []
+    return [str(entry) for entry in entries[:MOST_MISSING]] + more
 
 
 def _own_shapes(

@@ -29,7 +29,7 @@ SMALL = 1e-6  # of the arm's length: shorter is nothing
 
 
 @dataclass
-class Axis:
+class JointAxis:
     """A joint's axis: point and direction in the parent's and in its own body's frame, with places along it.
 
     Places are lengths from the joint's origin, the same in both frames where the joint turns.
@@ -66,7 +66,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Segment:
+class LinkPiece:
     """A straight piece of a link, in the frame of its body (-1: the base), to a joint or (-1) to the hand."""
 
     body: int
@@ -76,11 +76,11 @@ class Segment:
 
 
 @dataclass
-class Layout:
+class SkeletonLayout:
     """The axes of an arm by body, the pieces between them, and the length of it all, m."""
 
-    axes: list[Axis]
-    segments: list[Segment]
+    axes: list[JointAxis]
+    segments: list[LinkPiece]
     hand_body: int
     hand: Floats  # (4, 4) in the frame of its body
     size: float
@@ -91,7 +91,7 @@ class Layout:
         return self.radius if body < 0 else self.axes[body].radius
 
 
-def layout(arm: Arm) -> Layout:
+def layout(arm: Arm) -> SkeletonLayout:
     """Where everything of an arm's skeleton is."""
     bodies = arm.moving.bodies
     axes = [_axis(body) for body in bodies]
@@ -99,16 +99,16 @@ def layout(arm: Arm) -> Layout:
     hand = matmul(T, arm.hand.pose)
     segments = [_joined(axes, body.parent, j) for j, body in enumerate(bodies)]
     segments.append(_to_hand(axes, carrier, hand[:3, 3]))
-    made = Layout(axes, segments, carrier, hand, 0.0, 0.0)
+    made = SkeletonLayout(axes, segments, carrier, hand, 0.0, 0.0)
     _measure(made, bodies)
     for j in range(len(axes)):
         _place_drum(made, bodies, j)
     return made
 
 
-def _axis(body: MovingBody) -> Axis:
+def _axis(body: MovingBody) -> JointAxis:
     back = inverse_pose(body.after)
-    return Axis(
+    return JointAxis(
         turns=body.kind == "revolute",
         point_in_parent=body.before[:3, 3],
         along_in_parent=matmul(body.before[:3, :3], body.axis),
@@ -117,7 +117,7 @@ def _axis(body: MovingBody) -> Axis:
     )
 
 
-def _joined(axes: list[Axis], i: int, j: int) -> Segment:
+def _joined(axes: list[JointAxis], i: int, j: int) -> LinkPiece:
     """The piece of body i from its own axis to that of joint j; both axes learn where it touches them."""
     next_ = axes[j]
     s, t = 0.0, 0.0
@@ -135,7 +135,7 @@ def _joined(axes: list[Axis], i: int, j: int) -> Segment:
         own.left_at.append(s)
         start = own.at(s)
     next_.reached_at = t
-    return Segment(i, start, next_.at_in_parent(t), j)
+    return LinkPiece(i, start, next_.at_in_parent(t), j)
 
 
 def _feet(p: Floats, a: Floats, q: Floats, b: Floats) -> tuple[float, float]:
@@ -151,16 +151,16 @@ def _feet(p: Floats, a: Floats, q: Floats, b: Floats) -> tuple[float, float]:
     return t * cosine - d, t
 
 
-def _to_hand(axes: list[Axis], carrier: int, tip: Floats) -> Segment:
+def _to_hand(axes: list[JointAxis], carrier: int, tip: Floats) -> LinkPiece:
     if carrier < 0:
-        return Segment(carrier, np.zeros(3), tip, -1)
+        return LinkPiece(carrier, np.zeros(3), tip, -1)
     own = axes[carrier]
     place = dot(own.along, tip - own.point) if own.turns else 0.0
     own.left_at.append(place)
-    return Segment(carrier, own.at(place), tip, -1)
+    return LinkPiece(carrier, own.at(place), tip, -1)
 
 
-def _measure(made: Layout, bodies: tuple[MovingBody, ...]) -> None:
+def _measure(made: SkeletonLayout, bodies: tuple[MovingBody, ...]) -> None:
     """Lengths from each joint to the farthest tip, and radii that shrink with them."""
     pieces = [norm(s.end - s.start) for s in made.segments]
     spans = [
@@ -200,7 +200,7 @@ def _slide(body: MovingBody) -> float:
     return farthest if farthest < LONGEST_SLIDE else 0.0
 
 
-def _place_drum(made: Layout, bodies: tuple[MovingBody, ...], j: int) -> None:
+def _place_drum(made: SkeletonLayout, bodies: tuple[MovingBody, ...], j: int) -> None:
     """The drum in the middle of what it joins; aside along its axis where the drum before it already is."""
     axis = made.axes[j]
     if not axis.turns:
@@ -219,7 +219,7 @@ def _place_drum(made: Layout, bodies: tuple[MovingBody, ...], j: int) -> None:
         axis.drum_at += _outwards(made, j) * (before.radius + 0.5 * axis.drum_length)
 
 
-def _outwards(made: Layout, j: int) -> float:
+def _outwards(made: SkeletonLayout, j: int) -> float:
     """The way along an axis in which the rest of the arm lies."""
     axis = made.axes[j]
     ends = [dot(axis.along, s.end - axis.point) for s in made.segments if s.body == j]

@@ -12,7 +12,7 @@ from forearm.portable import dot, matmul, norm
 from forearm.spatial import Floats, pose, rotation_from_z
 from forearm.visuals import solids
 from forearm.visuals.mesh import TriangleMesh
-from forearm.visuals.skeleton_layout import SMALL, TUBE, Layout, Segment, layout, slide_range
+from forearm.visuals.skeleton_layout import SMALL, TUBE, LinkPiece, SkeletonLayout, layout, slide_range
 
 AROUND = 24  # segments of a drum or tube
 TAPERS = 20  # steps between tubes that end in a point and those that do not taper
@@ -88,7 +88,7 @@ def _ball(body: int, at: Floats, radius: float, role: str = "tube") -> SkeletonS
     return SkeletonShape(body, _along(at, np.array([0.0, 0.0, 1.0]), (radius,) * 3), ball_mesh(), role)
 
 
-def _tube(made: Layout, segment: Segment, hand: Floats) -> list[SkeletonShape]:
+def _tube(made: SkeletonLayout, segment: LinkPiece, hand: Floats) -> list[SkeletonShape]:
     """A piece of a link, with balls where it turns; the last one ends at the palm."""
     end = segment.end if segment.to >= 0 else hand[:3, 3]
     if norm(end - segment.start) <= SMALL * made.size:
@@ -103,7 +103,7 @@ def _tube(made: Layout, segment: Segment, hand: Floats) -> list[SkeletonShape]:
     return drawn
 
 
-def _drum(made: Layout, j: int, hand: Floats) -> list[SkeletonShape]:
+def _drum(made: SkeletonLayout, j: int, hand: Floats) -> list[SkeletonShape]:
     """The drum of a joint that turns, and tubes along its axis to whatever is farther away."""
     axis = made.axes[j]
     r, half = axis.radius, 0.5 * axis.drum_length
@@ -120,7 +120,7 @@ def _drum(made: Layout, j: int, hand: Floats) -> list[SkeletonShape]:
     return drawn
 
 
-def _slider(arm: Arm, made: Layout, j: int) -> list[SkeletonShape]:
+def _slider(arm: Arm, made: SkeletonLayout, j: int) -> list[SkeletonShape]:
     """The sleeve of a joint that slides, on the parent, and the bar that goes through it."""
     axis, body = made.axes[j], arm.moving.bodies[j]
     lower, upper = slide_range(body, made.size)
@@ -131,7 +131,7 @@ def _slider(arm: Arm, made: Layout, j: int) -> list[SkeletonShape]:
     return [SkeletonShape(body.parent, sleeve, box_mesh(), "drum"), SkeletonShape(j, bar, box_mesh(), "tube")]
 
 
-def _base(arm: Arm, made: Layout) -> list[SkeletonShape]:
+def _base(arm: Arm, made: SkeletonLayout) -> list[SkeletonShape]:
     """A plate under the first joint, square to the way up from it."""
     r = made.radius
     firsts = [j for j, body in enumerate(arm.moving.bodies) if body.parent < 0]
@@ -165,7 +165,7 @@ def _post(foot: Floats, r: float) -> list[SkeletonShape]:
     return [SkeletonShape(-1, shape.pose, shape.mesh, "base") for shape in drawn]
 
 
-def _hand_place(made: Layout) -> Floats:
+def _hand_place(made: SkeletonLayout) -> Floats:
     """The palm (4, 4): z forwards along that axis of the hand's frame on which the arm comes in.
 
     The fingertips are where the hand is if there is room for them behind it, else the palm is.
@@ -183,7 +183,7 @@ def _hand_place(made: Layout) -> Floats:
     return pose(frame, tip - back * frame[:, 2])
 
 
-def _tip_outside_drum(made: Layout) -> tuple[Floats, Floats]:
+def _tip_outside_drum(made: SkeletonLayout) -> tuple[Floats, Floats]:
     """Where the hand is drawn, and the way to it: at the end of its own drum where it would be inside it."""
     tip = made.hand[:3, 3]
     way = tip - made.segments[-1].start
@@ -203,7 +203,7 @@ def _tip_outside_drum(made: Layout) -> tuple[Floats, Floats]:
     return axis.at(axis.drum_at + side * half), side * half * axis.along
 
 
-def _hand(made: Layout, palm: Floats) -> list[SkeletonShape]:
+def _hand(made: SkeletonLayout, palm: Floats) -> list[SkeletonShape]:
     """A palm and two fingers."""
     r = TUBE * made.radius_of(made.hand_body)
     height, finger = PALM * r, FINGER * r

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from forearm.parts.shapes import SHAPES
 from forearm.portable import cos_sin
 from forearm.spatial import Floats
 from forearm.visuals.mesh import Indices, TriangleMesh, cleaned
@@ -183,4 +182,3 @@ OF_PARTS: dict[str, Callable[[Mapping[str, Any]], TriangleMesh]] = {
     "wedge": lambda d: _wedge(d["x"], d["y"], d["z"]),
     "prism": lambda d: extruded([(x, y) for x, y in d["points"]], 0.0, d["length"]),
 }
-assert set(OF_PARTS) == set(SHAPES)

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from forearm.spatial import Floats
 from forearm.visuals.mesh import Indices, TriangleMesh, cleaned, lengths
-from forearm.visuals.quadrics import least_points, of_vertices, values
+from forearm.visuals.quadrics import LONG, least_points, of_vertices, values
 
 CHEAPEST = 0.6  # share of the edges that are looked at in a round
-LONG = 1e-5  # cost of length, as where edges go one by one
 FLIP = 0.3  # cosine of the largest turn of a face
 LEAST_PROGRESS = 0.01  # of the triangles; a round that takes fewer is the last
 
@@ -75,7 +74,8 @@ def _is_refused(faces: Indices, edges: Indices, shared: Indices, refused: Indice
     """Edges that were refused before, and those at open edges: they wait for the collapses one by one."""
     open_point = np.zeros(count, dtype=bool)
     open_point[edges[shared != 2].ravel()] = True
-    return np.asarray(np.isin(edges[:, 0] * count + edges[:, 1], refused) | open_point[edges].any(axis=1))
+    is_open = open_point[edges[:, 0]] | open_point[edges[:, 1]]
+    return np.asarray(np.isin(edges[:, 0] * count + edges[:, 1], refused) | is_open)
 
 
 def _keeps_topology(edges: Indices, chosen: Indices, count: int) -> Flags:
@@ -104,9 +104,11 @@ def _keeps_sides(points: Floats, faces: Indices, edges: Indices, target: Floats)
     edge_at = np.full(len(points), -1)
     for end in (0, 1):
         edge_at[edges[:, end]] = np.arange(len(edges))
-    which = edge_at[faces]
-    touched = (which >= 0).sum(axis=1) == 1  # of those with both ends nothing is left
-    which, corners = which[touched], faces[touched]
+    has = edge_at >= 0
+    ends = has[faces[:, 0]].astype(np.int8) + has[faces[:, 1]] + has[faces[:, 2]]
+    touched = ends == 1  # of those with both ends nothing is left
+    corners = faces[touched]
+    which = edge_at[corners]
     old = points[corners]
     new = np.where((which >= 0)[:, :, None], target[which], old)
     n, m = (np.cross(c[:, 1] - c[:, 0], c[:, 2] - c[:, 0]) for c in (old, new))
@@ -127,19 +129,21 @@ def _apart(faces: Indices, edges: Indices, count: int) -> Flags:
         for end in (0, 1):
             np.minimum.at(least, edges[rank, end], rank)
         around = least.copy()  # the smallest rank among a point and its neighbours
+        a, b, c = least[faces[:, 0]], least[faces[:, 1]], least[faces[:, 2]]
+        of_face = np.minimum(np.minimum(a, b), c)
         for k in range(3):
-            np.minimum.at(around, faces[:, k], least[faces].min(axis=1))
+            np.minimum.at(around, faces[:, k], of_face)
         wins = waiting & (around[edges[:, 0]] == np.arange(len(edges)))
         wins &= around[edges[:, 1]] == np.arange(len(edges))
         chosen |= wins
         taken[edges[wins].ravel()] = True
-        near = taken[faces].any(axis=1)
+        near = taken[faces[:, 0]] | taken[faces[:, 1]] | taken[faces[:, 2]]
         touched = np.zeros(count, dtype=bool)
         touched[faces[near].ravel()] = True
-        waiting &= ~touched[edges].any(axis=1)
+        waiting &= ~(touched[edges[:, 0]] | touched[edges[:, 1]])
     return chosen
 
 
 def _whole(faces: Indices) -> Indices:
     a, b, c = faces[:, 0], faces[:, 1], faces[:, 2]
-    return faces[(a != b) & (b != c) & (c != a)]
+    return np.asarray(faces[(a != b) & (b != c) & (c != a)])

@@ -68,7 +68,6 @@ def _add(
         if shape.tag == "cylinder":
             found.add(link, stretched(pose, r, r, length), unit_solid("cylinder"), colour, "cylinder")
         else:
-            stretched(pose, r, r, length)
             found.add(link, pose, capsule(r, length), colour, "capsule")
     else:
         raise InputError(f"{where}: expected a box, cylinder, sphere, capsule or mesh.")

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from forearm.errors import ForearmError, InputError
+from forearm.parts.shapes import LONGEST
 from forearm.spatial import Floats
 from forearm.visuals import solids
 from forearm.visuals.mesh import TriangleMesh
 from forearm.visuals.mesh_files import MeshFiles
 
-MOST_VISUALS = 20_000
+MOST_VISUALS = 5_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +87,8 @@ class Collector:
         if len(self.visuals) >= MOST_VISUALS:
             raise InputError(f"more than {MOST_VISUALS} shapes.")
         pose = np.array(pose, dtype=np.float64)
-        if not np.isfinite(pose).all():
-            raise InputError("its place is not finite.")
+        if not (np.abs(pose) <= LONGEST).all():
+            raise InputError(f"its place and size must be within {LONGEST:g} m.")
         pose.flags.writeable = False
         self.visuals.append(Visual(link, pose, mesh, colour, source))
 
@@ -118,14 +119,21 @@ def unit_solid(name: str) -> TriangleMesh:
     return made.get(name, lambda: solids.sphere(1.0))()
 
 
-@cache
+@lru_cache(maxsize=256)
 def capsule(radius: float, length: float) -> TriangleMesh:
     """A capsule; the same sizes give the same object."""
+    check_sizes(radius, length)
     return solids.capsule(radius, length)
+
+
+def check_sizes(*sizes: float) -> None:
+    """Refuse lengths that no solid has."""
+    for size in sizes:
+        if not 0.0 < size <= LONGEST:
+            raise InputError(f"sizes must be above 0 and at most {LONGEST:g} m, got {size:g}.")
 
 
 def stretched(pose: Floats, x: float, y: float, z: float) -> Floats:
     """The affine that scales a unit solid and then places it."""
-    if not (0.0 < x < np.inf and 0.0 < y < np.inf and 0.0 < z < np.inf):
-        raise InputError(f"sizes must be above 0, got {x:g}, {y:g} and {z:g}.")
+    check_sizes(x, y, z)
     return np.asarray(pose * np.array([x, y, z, 1.0]))

@@ -26,18 +26,11 @@ from forearm.codegen import Source
 from forearm.pages import SCRIPTS, filled_in, html_page
 from forearm.palette import COLOURS, ON_DARK, page_colours
 from forearm.reading.textfile import write_text
-from forearm.simulation.player import page as player_page
 from forearm.tables import number
+from forearm.viewer.door import recording_page
 
 FOLDER = Path(__file__).parent
 # The page opens with the arm moving, unless the reader's system asks for stillness.
-AUTOPLAY = """<script>
-if (!matchMedia("(prefers-reduced-motion: reduce)").matches) {
-  document.getElementById("repeat").checked = true;
-  requestAnimationFrame(() => document.getElementById("play").click());
-}
-</script>
-"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,8 +127,7 @@ def _joints(arm: Arm) -> str:
 
 
 def _player(followed: Followed) -> str:
-    before, end, after = player_page(followed.run).rpartition("</body>")
-    return before + AUTOPLAY + end + after
+    return recording_page(followed.run, plays=True)
 
 
 def _curves(arm: Arm, torques: Torques) -> str:

@@ -85,17 +85,17 @@ def bodies(programs: Sequence[Program], before: str = "") -> list[str]:
     """
     scalar = programs[0].scalar
     statements = tuple(s for program in programs for s in program.every_statement)
-    lines = [_of_scalar(SIGN, scalar)] if "sign" in functions(statements) else []
+    lines = [of_scalar(SIGN, scalar)] if "sign" in functions(statements) else []
     named = tables(statements)
     lines += (
-        [*c_family.comment(c_family.LAYOUT), *_of_scalar(LOOK_UP, scalar).splitlines(), ""] if named else []
+        [*c_family.comment(c_family.LAYOUT), *of_scalar(LOOK_UP, scalar).splitlines(), ""] if named else []
     )
     for table, name in named.items():
         lines += [*c_family.constant_array(name, table, scalar=scalar), ""]
     dialect = Dialect(
         lambda value: c_family.literal(value, scalar),
         c_family.entry,
-        lambda name, argument: call(_called(name, scalar), argument),
+        lambda name, argument: call(called(name, scalar), argument),
         c_family.choice,
         named,
     )
@@ -104,14 +104,14 @@ def bodies(programs: Sequence[Program], before: str = "") -> list[str]:
     return lines
 
 
-def _called(name: str, scalar: str) -> str:
+def called(name: str, scalar: str) -> str:
     """What math.h calls a function of this scalar; C's own abs is for whole numbers."""
     if name in OWN:
         return name
     return ("fabs" if name == "abs" else name) + ("f" if scalar == "float" else "")
 
 
-def _of_scalar(text: str, scalar: str) -> str:
+def of_scalar(text: str, scalar: str) -> str:
     """The text of a function over double, over the scalar."""
     if scalar == "double":
         return text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from forearm.codegen.program import Argument, Op, Program, Ref, Routine, Statement, Tree
@@ -34,9 +34,15 @@ RESERVED = frozenset(word.lower() for word in keyword.kwlist) | frozenset(
 )
 
 
-def legal(program: Program, longest: int = LONGEST_ELSEWHERE, also: frozenset[str] = frozenset()) -> Program:
+def legal(
+    program: Program,
+    longest: int = LONGEST_ELSEWHERE,
+    also: frozenset[str] = frozenset(),
+    shaped: Callable[[str], str] = str,
+) -> Program:
     """The program with its values and arguments under names that are legal, and mean nothing
-    else, in every language; `also` are words of one language, in lower case.
+    else, in every language; `also` are words of one language, in lower case, whose names are as `shaped`
+    leaves them.
 
     The name of the program itself, of at most `longest` characters, is the caller's to choose and stays: one
     that cannot be used is an InputError.
@@ -58,10 +64,10 @@ def legal(program: Program, longest: int = LONGEST_ELSEWHERE, also: frozenset[st
     )
     routines: dict[Routine, Routine] = {}
     for routine in program.routines:
-        own = _Renaming(_renamed(_values(routine.statements), reserved), routines)
+        own = _Renaming(_renamed(_values(routine.statements), reserved, shaped), routines)
         routines[routine] = replace(routine, statements=own.statements(routine.statements))
     values = _values((*program.prepare, *program.statements))
-    new = _Renaming(_renamed([*(a.name for a in arguments), *values], reserved), routines)
+    new = _Renaming(_renamed([*(a.name for a in arguments), *values], reserved, shaped), routines)
     return replace(
         program,
         inputs=tuple(map(new.argument, program.inputs)),
@@ -121,15 +127,15 @@ def _fits(name: str, longest: int = LONGEST) -> bool:
     return re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) is not None and len(name) <= longest
 
 
-def _renamed(names: Iterable[str], reserved: frozenset[str]) -> dict[str, str]:
+def _renamed(names: Iterable[str], reserved: frozenset[str], shaped: Callable[[str], str]) -> dict[str, str]:
     """New names for those that cannot stay."""
     all_names = list(dict.fromkeys(names))
-    bad = [name for name in all_names if not _fits(name) or name.lower() in reserved]
+    bad = [n for n in all_names if not _fits(n) or n.lower() in reserved or shaped(n) != n]
     taken = reserved | {name.lower() for name in all_names}
     new: dict[str, str] = {}
     for name in bad:
         stem = re.sub(r"[^A-Za-z0-9_]", "c", name)
-        stem = (stem if stem[:1].isalpha() else f"v{stem}")[: LONGEST - 8]
+        stem = shaped((stem if stem[:1].isalpha() else f"v{stem}")[: LONGEST - 8])
         wanted, copy = stem, 1
         while wanted.lower() in taken:
             copy += 1

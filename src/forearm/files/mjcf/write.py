@@ -14,8 +14,8 @@ from forearm.arm.arm import Arm, Hand
 from forearm.arm.joint import Joint, Limits
 from forearm.arm.link import Link
 from forearm.errors import LossWarning, ModelError
-from forearm.files.mjcf.assemble import WORLD
 from forearm.files.mjcf.gather import WrittenBody, gathered
+from forearm.files.mjcf.tree import WORLD
 from forearm.files.urdf_write import friction_at_joint, in_joint_frames, lost_of_drive
 from forearm.portable import matmul
 from forearm.reading.textfile import write_text

@@ -12,10 +12,12 @@ function makeActor(arm, index) {
     arm, index, engine, n,
     q: Float64Array.from(arm.home), qd: new Float64Array(n), tau: new Float64Array(n),
     voltage: null, friction: new Float64Array(n), energy: { kinetic: 0, potential: 0 },
-    wanted: null, // joints of the ghost, where there is one
+    // Joints of the ghost, where there is one.
+    wanted: null,
     places: new Float64Array(16 * (bodies + 2)), ghosts: new Float64Array(16 * (bodies + 2)),
     stored: { home: Float64Array.from(arm.home), A: Float64Array.from(arm.home), B: null },
-    stops: new Int8Array(n), // -1 or 1 where a joint stands at its stop
+    // -1 or 1 where a joint stands at its stop.
+    stops: new Int8Array(n),
     run: null, settings: null, target: null, pull: null,
   };
   actor.places.set(arm.base.pose);

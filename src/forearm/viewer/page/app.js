@@ -2,7 +2,7 @@
 
 function showTime(now, going) {
   const end = hasRun() ? runsEnd() : 0, start = hasRun() ? runsStart() : 0, slider = element("time"), inRun = clock.mode === "run" && hasRun();
-  if (going && now - showTime.last < 30) return;
+  if (going && now - showTime.last < (pace.level < 1 ? 160 : 50)) return;
   showTime.last = now;
   const text = inRun ? `${clock.t.toFixed(3)} / ${end.toFixed(3)} s` : hasRun() ? `run of ${end.toFixed(3)} s` : "0.000 s";
   if (element("clock").textContent !== text) element("clock").textContent = text;

@@ -29,6 +29,12 @@ function short(x) {
   return size >= 1e5 || size < 1e-3 ? x.toExponential(1) : x.toFixed(size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3);
 }
 
+// Three digits, for meters.
+function brief(x) {
+  const size = Math.abs(x);
+  return !(size < 1e5) ? short(x) : x.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2).replace(/^-(0\.00)$/, "$1");
+}
+
 const plain = (x, digits) => String(Number(x.toFixed(digits)));
 
 // Names often begin alike: the middle of a long one is left out.
@@ -58,7 +64,7 @@ function decoded(text, Kind) {
 // ---- theme: as the system is, white on paper -----------------------------------------------------------------------
 
 const look = data.look;
-const theme = { inks: look.inks.light, dark: false, printing: false, listeners: [] };
+const theme = { inks: look.inks["light"], dark: false, printing: false, listeners: [] };
 const night = matchMedia("(prefers-color-scheme: dark)"), paper = matchMedia("print");
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const colour = (i) => theme.inks[`curve${((i % look.curves) + look.curves) % look.curves}`];

@@ -11,7 +11,8 @@ function receiveState({ q, qd, tau, t, arm = 0 }) {
   }
   const now = Number.isFinite(t) ? t : (performance.now() - clock.from) / 1000;
   actor.run ||= makeRun(actor, KINDS(actor), { kind: "bridge", q0: Array.from(q), qd0: new Array(actor.n).fill(0), ...worldNow() });
-  if (actor.run.count && now < endOf(actor.run)) actor.run = makeRun(actor, KINDS(actor), actor.run.about); // a clock that began anew
+  // A clock that began anew.
+  if (actor.run.count && now < endOf(actor.run)) actor.run = makeRun(actor, KINDS(actor), actor.run.about);
   actor.q.set(q);
   if (qd && qd.length === actor.n) actor.qd.set(qd); else actor.qd.fill(0);
   if (tau && tau.length === actor.n) actor.tau.set(tau);

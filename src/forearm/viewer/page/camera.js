@@ -3,7 +3,8 @@
 const VIEWS = {
   perspective: [-0.95, 0.36], front: [0, 0], back: [Math.PI, 0], left: [Math.PI / 2, 0], right: [-Math.PI / 2, 0], top: [-Math.PI / 2, 1.5707], below: [-Math.PI / 2, -1.5707],
 };
-const OPENING = 2 * Math.atan(0.32); // of the view, up and down
+// Of the view, up and down.
+const OPENING = 2 * Math.atan(0.32);
 
 const camera = {
   yaw: VIEWS.perspective[0], pitch: VIEWS.perspective[1], distance: 4, target: [0, 0, 0.5],
@@ -21,7 +22,8 @@ function aimCamera() {
 
 // The matrix from base coordinates to the clip space of an area of this width and height, rows first.
 function clipMatrix(M, width, height) {
-  const aspect = width / height, f = 1 / Math.tan(OPENING / 2), wide = aspect < 1 ? f * aspect : f; // narrow areas keep their width
+  // Narrow areas keep their width.
+  const aspect = width / height, f = 1 / Math.tan(OPENING / 2), wide = aspect < 1 ? f * aspect : f;
   const near = camera.distance * 0.02, far = camera.distance * 12 + camera.size * 12;
   const { right, up, away, eye } = camera;
   const set = (row, s, axis, extra) => {
@@ -78,7 +80,8 @@ function fitCamera(centre, radius) {
 // A camera that moves on its own, where motion is welcome; the frame loop calls `advance`.
 const flight = { from: null, to: null, start: 0 };
 function lookFrom(yaw, pitch, target = camera.target, distance = camera.distance) {
-  const turn = Math.atan2(Math.sin(yaw - camera.yaw), Math.cos(yaw - camera.yaw)); // the shorter way
+  // The shorter way.
+  const turn = Math.atan2(Math.sin(yaw - camera.yaw), Math.cos(yaw - camera.yaw));
   const to = { yaw: camera.yaw + turn, pitch, target: [...target], distance };
   if (calm.matches) { Object.assign(camera, to); return; }
   flight.from = { yaw: camera.yaw, pitch: camera.pitch, target: [...camera.target], distance: camera.distance };

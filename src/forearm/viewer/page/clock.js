@@ -3,8 +3,10 @@
 
 const clock = { mode: "pose", t: 0, playing: false, live: false, speed: 1, repeat: false, kind: null, spent: 0 };
 const actors = [], scenes = [];
-const FALL_PERIOD = 1 / 250; // s, between rows of a fall
-const BUDGET = 14; // ms of computation for a frame; slower arms run in slow motion
+// S, between rows of a fall.
+const FALL_PERIOD = 1 / 250;
+// Ms of computation for a frame; slower arms run in slow motion.
+const BUDGET = 14;
 
 const runsStart = () => Math.min(...actors.filter((a) => a.run && a.run.count).map((a) => startOf(a.run)), Infinity);
 const runsEnd = () => Math.max(...actors.filter((a) => a.run && a.run.count).map((a) => endOf(a.run)), -Infinity);
@@ -98,7 +100,7 @@ function playPlan(ends, shares = { velocity: 1, acceleration: 1 }) {
       const t = (plan.duration * k) / rows, { q, qd, qdd } = plan.at(t);
       actor.q.set(q);
       actor.qd.set(qd);
-      actor.tau.set(actor.engine.torque(actor.q, actor.qd, qdd));
+      if (actor.engine.torque) actor.tau.set(actor.engine.torque(actor.q, actor.qd, qdd));
       takeLoads(actor);
       addRow(actor.run, t);
     }
@@ -121,10 +123,12 @@ function track(ends, shares, settings) {
     actor.q.set(ends(actor)[0]);
     actor.qd.fill(0);
     actor.wanted = Float64Array.from(actor.q);
-    const wanted = { q: null, qd: null, qdd: null }, copy = (at) => ({ q: Float64Array.from(at.q), qd: Float64Array.from(at.qd), qdd: Float64Array.from(at.qdd) });
+    const rest = new Float64Array(actor.n), copy = (at) => ({ q: Float64Array.from(at.q), qd: Float64Array.from(at.qd), qdd: Float64Array.from(at.qdd) });
+    // Past its end the motion stands still.
+    const asked = (t, now) => (now > plan.duration ? { q: Float64Array.from(ends(actor)[1]), qd: rest, qdd: rest } : copy(plan.at(Math.min(t, plan.duration))));
     actor.sim = {
       state: actor.engine.state(actor.q, actor.qd), period, k: 0, count: actor.engine.substeps(period), end: plan.duration + Math.max(0.3, 0.15 * plan.duration),
-      command: (k, t, q, qd) => { Object.assign(wanted, copy(plan.at(t))); actor.wanted.set(wanted.q); return controller.command(k, t, q, qd, wanted, copy(plan.at(t + period))); },
+      command: (k, t, q, qd) => { const wanted = asked(t, t); actor.wanted.set(wanted.q); return controller.command(k, t, q, qd, wanted, asked(t + period, t)); },
     };
     actor.run.about.period = period;
     actor.run.about.end = actor.sim.end;

@@ -29,7 +29,8 @@ const KNOWN_KINDS = new Set(["position", "velocity", "torque", "voltage", "frict
 function curvePanel(key) {
   const run = runsNow().find((r) => r.panels.some((p) => p.key === key)), source = run.panels.find((p) => p.key === key);
   const title = make("h2"), canvas = make("canvas", { role: "img", "aria-label": `${source.title} over time: ${source.names.join(", ")}` });
-  const words = make("b"), panel = { key, canvas, words, still: make("canvas"), range: [-1, 1], box: make("div", { class: "panel" }, title, canvas) };
+  const words = make("b"), cursor = make("i", { "aria-hidden": "true" });
+  const panel = { key, canvas, words, cursor, dotted: false, still: make("canvas"), range: [-1, 1], box: make("div", { class: "panel" }, title, make("div", { class: "plot" }, canvas, cursor)) };
   title.append(words);
   if (!source.joints) source.names.forEach((name, k) => title.append(make("span", {}, swatch(k), ` ${cut(name)}`)));
   const point = (event) => {
@@ -150,18 +151,18 @@ function drawStill(panel) {
   panel.still.getContext("2d").drawImage(panel.canvas, 0, 0);
 }
 
-function drawCursor(panel) {
+// The cursor is an element of its own, which moves without drawing the curves again; dots on them when time stands.
+function drawCursor(panel, going) {
+  const inRun = clock.mode === "run";
+  panel.cursor.hidden = !inRun;
+  if (inRun) panel.cursor.style.transform = `translateX(${panel.x(clock.t).toFixed(1)}px)`;
+  if (going && !panel.dotted) return;
   const { pen, width, height } = fitted(panel.canvas);
   pen.clearRect(0, 0, width, height);
   pen.drawImage(panel.still, 0, 0, width, height);
-  if (clock.mode !== "run") return;
+  panel.dotted = inRun && !going;
+  if (!panel.dotted) return;
   const at = panel.x(clock.t);
-  pen.strokeStyle = theme.inks.ink;
-  pen.lineWidth = 1.2;
-  pen.beginPath();
-  pen.moveTo(at, MARGIN.top);
-  pen.lineTo(at, height - MARGIN.bottom);
-  pen.stroke();
   for (const s of panel.series) {
     const level = panel.y(levelAt(s, clock.t));
     if (!Number.isFinite(level)) continue;
@@ -176,17 +177,18 @@ function drawCursor(panel) {
 function showCurves(now, going) {
   if (!element("dock").offsetParent) return;
   const runs = runsNow(), many = runs.reduce((sum, run) => sum + run.count, 0), live = clock.live && going;
-  const fresh = curves.stale || (many !== curves.count && (!live || now - curves.drawn > 140));
-  if (!fresh && going && now - curves.moved < 30) return;
+  const fresh = curves.stale || (many !== curves.count && (!live || now - curves.drawn > 200));
+  // Slow machines: every patch of the page costs.
+  if (!fresh && going && pace.level < 1 && now - curves.moved < 90) return;
   curves.moved = now;
   if (!runs.length) { if (curves.signature) { curves.signature = ""; curves.panels = []; element("panels").replaceChildren(); } element("empty").hidden = false; return; }
   if (fresh) {
     makePanels();
     curves.start = runsStart();
     curves.end = clock.live ? Math.max(spanFor(runsEnd()), 1) : runsEnd();
-    for (const panel of curves.panels) drawStill(panel);
+    for (const panel of curves.panels) { drawStill(panel); panel.dotted = false; }
     Object.assign(curves, { count: many, drawn: now, stale: false });
   }
-  for (const panel of curves.panels) drawCursor(panel);
+  for (const panel of curves.panels) drawCursor(panel, going);
 }
 const spanFor = (t) => [1, 2, 3, 5, 8, 12, 20, 30, 45, 60, 90, 120].find((s) => s >= t) || nice(t);

@@ -9,6 +9,7 @@ const FAR = 1e100, LARGEST = 1e30; // what stands for a range, a velocity withou
 
 function makeEngine(arm, code) {
   const n = arm.n, own = arm.open, settings = { gravity: [...arm.gravity], payload: 0, friction: 1 };
+  const held = () => (settings.friction > 0 ? arm.state.dry : arm.state.rough); // joints that friction can hold
   const p = Float64Array.from(own.values), k = {}, vector = () => new Float64Array(n), base = arm.base.pose, mounted = isMounted(base);
   const tau = vector(), friction = vector(), volts = vector(), energy = new Float64Array(2), places = new Float64Array(16 * (arm.bodies.length + 1));
   const J = new Float64Array(6 * n), zero = vector(), error = new Float64Array(2), seen = vector(), given = vector(), after = stateOf(vector(), vector());
@@ -17,26 +18,27 @@ function makeEngine(arm, code) {
   function configure(changes) {
     Object.assign(settings, changes);
     own.gravity.forEach((place, axis) => { p[place] = settings.gravity[axis]; });
-    if (own.payload.length) code.payload.call(Float64Array.of(settings.payload)).forEach((value, i) => { p[own.payload[i]] = value; });
+    if (own.payload.length && code.payload) code.payload.call(Float64Array.of(settings.payload)).forEach((value, i) => { p[own.payload[i]] = value; });
     own.friction.forEach((place) => { p[place] = own.values[place] * settings.friction; });
-    for (const name of ["torques", "energy", "step"]) k[name] = code[name].prepare(p, k[name]);
+    for (const name of ["torques", "energy", "step"]) if (code[name]) k[name] = code[name].prepare(p, k[name]);
   }
   function stateOf(q, qd) {
     const made = { q: Float64Array.from(q), qd: Float64Array.from(qd) };
-    if (arm.state.dry) {
+    if (arm.state.sticks) {
       made.friction_sign = made.qd.map(Math.sign);
-      made.is_free = made.qd.map((v, j) => (arm.state.dry[j] && v === 0 && settings.friction > 0 ? 0 : 1));
+      made.is_free = made.qd.map((v, j) => (held()[j] && v === 0 ? 0 : 1));
     }
     if (arm.state.loads) made.load_guess = new Float64Array(arm.state.loads);
     return made;
   }
   const parts = (state) => Object.values(state);
 
-  // Steps of h; where nothing rubs, no joint stands.
+  // Steps of h; where nothing rubs, a joint has no direction of friction and never stands.
   function step(state, torque, h, count) {
     const length = Float64Array.of(h), arrays = parts(state), next = parts(after);
+    const free = arm.state.sticks ? [...state.q.keys()].filter((j) => !held()[j]) : [];
     for (let i = 0; i < count; i++) {
-      if (arm.state.dry && settings.friction === 0) { state.friction_sign.fill(0); state.is_free.fill(1); }
+      for (const j of free) { state.friction_sign[j] = 0; state.is_free[j] = 1; }
       code.step.call(...arrays, torque, length, k.step, ...next);
       for (let a = 0; a < arrays.length; a++) arrays[a].set(next[a]);
     }
@@ -86,12 +88,9 @@ function makeEngine(arm, code) {
   }
 
   const engine = {
-    n, settings, configure, step, plan, controller,
+    n, settings, configure, plan,
     poses: (q) => code.poses.call(q, places),
-    torque: (q, qd, qdd) => code.torques.call(q, qd, qdd, k.torques, tau, friction).tau,
-    friction: (q, qd) => code.torques.call(q, qd, zero, k.torques, volts, friction).friction,
     voltage: (torque, qd) => (code.voltage ? code.voltage.call(torque, qd, volts) : null),
-    energy(q, qd) { code.energy.call(q, qd, k.energy, energy); return { kinetic: energy[0], potential: energy[1] }; },
     jacobian: (q) => { code.jacobian.call(q, J); return mounted ? mountedRows(base, J, n) : J; },
     reach(q, T) {
       if (!code.reach) return { q: Float64Array.from(q), distance: NaN, angle: NaN };
@@ -113,6 +112,14 @@ function makeEngine(arm, code) {
     substeps: (period) => substepsOf(arm, period),
   };
   const fromBase = (T) => (mounted ? product(new Float64Array(16), inverse(base), T) : Float64Array.from(T));
+  if (code.step) { // an arm that can move by itself
+    Object.assign(engine, {
+      step, controller,
+      torque: (q, qd, qdd) => code.torques.call(q, qd, qdd, k.torques, tau, friction).tau,
+      friction: (q, qd) => code.torques.call(q, qd, zero, k.torques, volts, friction).friction,
+      energy(q, qd) { code.energy.call(q, qd, k.energy, energy); return { kinetic: energy[0], potential: energy[1] }; },
+    });
+  }
   configure({});
   return engine;
 }

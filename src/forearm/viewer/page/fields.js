@@ -5,7 +5,7 @@ function sliderField(options, changedTo) {
   const { label, min, max, unit, log } = options, id = `field-${++sliderField.count}`;
   const toSlider = (x) => (log ? Math.log(Math.max(x, min) / min) / Math.log(max / min) : (x - min) / (max - min));
   const fromSlider = (s) => (log ? min * (max / min) ** s : min + s * (max - min));
-  const slider = make("input", { type: "range", min: 0, max: 1, step: 0.001, "aria-label": label, "aria-hidden": "false" });
+  const slider = make("input", { type: "range", min: 0, max: 1, step: 0.001, "aria-label": label });
   const number = make("input", { type: "number", id, step: "any", min: options.hard === false ? null : min });
   const round = (x) => Number(x.toPrecision(3));
   let value = options.value;

@@ -25,7 +25,8 @@ function smoothNormals(positions, triangles) {
     const nx = uy * vz - uz * vy, ny = uz * vx - ux * vz, nz = ux * vy - uy * vx;
     for (const v of [a, b, c]) { normals[v] += nx; normals[v + 1] += ny; normals[v + 2] += nz; }
   }
-  return normals; // of any length: the shaders normalise
+  // Of any length: the shaders normalise.
+  return normals;
 }
 
 function decodedMesh(mesh) {
@@ -55,9 +56,13 @@ function revolved(stretches, sides) {
   return geometry(Float32Array.from(positions), Float32Array.from(normals), Uint32Array.from(triangles));
 }
 
-// From z = 0 to 1; the radii may differ. Its ends are left open where they lie inside of joints.
-const tube = (r0, r1, sides) => revolved([[0, 0, r0, 0], [r0, 0, r1, 1], [r1, 1, 0, 1]], sides);
-const cone = (sides) => revolved([[0, 0, 1, 0], [1, 0, 0, 1]], sides);
+// From z = 0 to 1 with radius 1.
+function tube(sides) {
+  // Short ones where they are sorted by depth.
+  const pieces = sides < 12 ? 6 : 1, parts = [[0, 0, 1, 0], [1, 1, 0, 1]];
+  for (let k = 0; k < pieces; k++) parts.push([1, k / pieces, 1, (k + 1) / pieces]);
+  return revolved(parts, sides);
+}
 
 // From z = -1 to 1 with radius 1, its edges broken.
 function drum(sides, bevel = 0.12) {
@@ -94,8 +99,8 @@ function sector(a, b, r) {
 const solids = new Map();
 function solid(kind, sides) {
   const key = `${kind} ${sides}`, kinds = {
-    tube: () => tube(1, 1, sides), drum: () => drum(sides), block: () => drum(4, 0.06), ball: () => ball(sides), cone: () => cone(sides),
-    ring: () => ring(0.035, Math.max(2 * sides, 24), 6),
+    tube: () => tube(sides), drum: () => drum(sides), block: () => drum(4, 0.06), ball: () => ball(sides),
+    ring: () => ring(0.035, Math.max(2 * sides, 24), 5),
   };
   if (!solids.has(key)) solids.set(key, kinds[kind]());
   return solids.get(key);

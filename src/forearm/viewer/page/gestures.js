@@ -125,7 +125,6 @@ const spot = (event) => { const box = view.getBoundingClientRect(); return { x: 
 on(view, "pointerdown", (event) => {
   if (event.target.closest("button, select, .over")) return;
   view.setPointerCapture(event.pointerId);
-  view.focus({ preventScroll: true });
   const p = spot(event);
   gesture.touches.set(event.pointerId, p);
   flight.to = null;
@@ -186,8 +185,8 @@ function hover(p, event) {
   const useful = hit && hit.item && (hit.item.hand || (hit.body >= 0 && hit.scene.actor.arm.bodies[hit.body].freedom >= 0));
   stage.hovered = useful ? hit : null;
   view.classList.toggle("grabbable", Boolean(useful));
-  const told = useful && !hit.item.hand ? hit.scene.actor.arm.joints[hit.scene.actor.arm.bodies[hit.body].freedom].name : useful ? (hit.item.hand === "move" ? "move the hand (Shift: turn it)" : "turn the hand") : "";
-  element("hint").textContent = told ? cut(told) : "";
+  const told = useful && !hit.item.hand ? hit.scene.actor.arm.joints[hit.scene.actor.arm.bodies[hit.body].freedom].name.slice(0, 60) : useful ? (hit.item.hand === "move" ? "move the hand (Shift: turn it)" : "turn the hand") : "";
+  element("hint").textContent = told;
   if ((before && before.item) !== (stage.hovered && stage.hovered.item)) changed();
 }
 on(view, "pointerleave", () => { if (stage.hovered) { stage.hovered = null; element("hint").textContent = ""; changed(); } });

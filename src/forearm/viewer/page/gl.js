@@ -10,16 +10,20 @@ const SHADERS = {
     }`, `in vec3 n, toEye, own; uniform vec4 colour; uniform vec3 key; uniform vec2 kind; out vec4 pixel;
     void main() {
       vec3 v = normalize(toEye), N = normalize(n);
-      if (dot(N, v) < 0.0) N = -N;
+      N = dot(N, v) < 0.0 ? -N : N;
       vec3 base = colour.rgb * colour.rgb;
       if (kind.y > 0.5) base = own.x * own.y * own.z > 0.0 ? vec3(0.01) : vec3(0.9);
       float hemi = 0.5 + 0.5 * N.z, lit = max(dot(N, key), 0.0);
-      float fill = max(dot(N, normalize(vec3(-key.y, key.x, 0.35))), 0.0);
+      float fill = max(dot(N, vec3(0.67, 0.57, 0.47)), 0.0);
       vec3 light = mix(vec3(0.26, 0.25, 0.25), vec3(0.52, 0.55, 0.60), hemi) + lit * vec3(0.62, 0.60, 0.56) + fill * vec3(0.13);
-      float shine = pow(max(dot(N, normalize(key + v)), 0.0), 42.0) * 0.16, rim = pow(1.0 - max(dot(N, v), 0.0), 4.0) * 0.07;
+      float h = max(dot(N, normalize(key + v)), 0.0), e = 1.0 - max(dot(N, v), 0.0);
+      h *= h; h *= h; h *= h; h *= h; h *= h; e *= e;
+      float shine = h * 0.17, rim = e * e * 0.07;
       vec3 seen = kind.x > 0.5 ? base : base * light + shine + rim;
       pixel = vec4(sqrt(seen) * colour.a, colour.a);
     }`],
+  back: [`in vec3 position; out float up; void main() { up = 0.5 + 0.5 * position.y; gl_Position = vec4(position.xy, 0.99999, 1.0); }`,
+    `in float up; uniform vec4 low, high; out vec4 pixel; void main() { pixel = mix(low, high, up); }`],
   shadow: [`in vec3 position; uniform mat4 pose; uniform vec3 key; uniform vec4 where; out float height;
     void main() {
       vec4 p = pose * vec4(position, 1.0);
@@ -34,36 +38,31 @@ const SHADERS = {
       s += (texture(seen, at + 4.2 * way).r + texture(seen, at - 4.2 * way).r) * 0.09;
       pixel = vec4(s);
     }`],
-  floor: [`in vec3 position; uniform mat4 clip; uniform vec4 where; uniform float far; out vec2 at;
-    void main() { at = position.xy * far; gl_Position = clip * vec4(where.xy + at, where.z, 1.0); }`,
-    `in vec2 at; uniform sampler2D seen; uniform vec4 where; uniform float cell, far, below; uniform vec4 ink, axis, dark; out vec4 pixel;
-    float lines(vec2 p, float width) { vec2 w = max(fwidth(p), 1e-6), d = abs(fract(p - 0.5) - 0.5) / w; vec2 f = clamp(width - d, 0.0, 1.0) * min(1.0, 0.35 / max(w.x, w.y)); return max(f.x, f.y); }
+  floor: [`in vec3 position; uniform mat4 clip; uniform vec4 where; out vec2 at;
+    void main() { at = 0.5 + 0.5 * position.xy; gl_Position = clip * vec4(where.xy + position.xy / where.w, where.z, 1.0); }`,
+    `in vec2 at; uniform sampler2D seen; uniform vec4 dark; out vec4 pixel; void main() { pixel = vec4(dark.rgb, 1.0) * (texture(seen, at).r * dark.a); }`],
+  line: [`uniform sampler2D lines; uniform mat4 clip; uniform vec4 size; out vec4 c;
+    // Six corners for each line, whose numbers are three texels.
     void main() {
-      float away = 1.0 - smoothstep(0.25, 1.0, length(at) / far);
-      vec2 p = (where.xy + at) / cell, w = max(fwidth(p), 1e-6), zero = clamp(1.2 - abs(p) / w, 0.0, 1.0);
-      float fine = lines(p, 1.0), coarse = lines(p / 5.0, 1.1), middle = max(zero.x, zero.y);
-      vec4 c = vec4(ink.rgb, 1.0) * max(fine * 0.45, coarse * 0.9) * ink.a;
-      c = mix(c, vec4(axis.rgb, 1.0), middle * axis.a);
-      vec2 uv = 0.5 + 0.5 * at * where.w;
-      float s = all(greaterThan(uv, vec2(0.0))) && all(lessThan(uv, vec2(1.0))) ? texture(seen, uv).r * dark.a : 0.0;
-      c = c * (1.0 - s) + vec4(dark.rgb, 1.0) * s;
-      pixel = c * away * below;
-    }`],
-  line: [`in vec2 corner; in vec4 from, to; in vec4 tint; uniform mat4 clip; uniform vec2 size; out vec4 c;
-    void main() {
+      int line = gl_VertexID / 6, k = gl_VertexID % 6;
+      ivec2 first = ivec2(3 * (line % 256), line / 256);
+      vec4 from = texelFetch(lines, first, 0), to = texelFetch(lines, first + ivec2(1, 0), 0), tint = texelFetch(lines, first + ivec2(2, 0), 0);
+      vec2 corner = vec2(k == 1 || k == 4 || k == 5 ? 1.0 : 0.0, k == 2 || k == 3 || k == 5 ? 0.5 : -0.5);
       vec4 a = clip * vec4(from.xyz, 1.0), b = clip * vec4(to.xyz, 1.0);
       if (a.w < 1e-3) a = mix(a, b, (1e-3 - a.w) / (b.w - a.w)); else if (b.w < 1e-3) b = mix(b, a, (1e-3 - b.w) / (a.w - b.w));
-      vec2 p = a.xy / a.w * size, q = b.xy / b.w * size, d = q - p, u = length(d) > 1e-6 ? normalize(d) : vec2(1.0, 0.0);
+      vec2 p = a.xy / a.w * size.xy, q = b.xy / b.w * size.xy, d = q - p, u = length(d) > 1e-6 ? normalize(d) : vec2(1.0, 0.0);
       vec4 at = mix(a, b, corner.x);
       vec2 off = (vec2(-u.y, u.x) * corner.y + u * (corner.x * 2.0 - 1.0) * 0.5) * from.w;
-      gl_Position = vec4(at.xy + off / size * at.w, at.z - 0.0004 * at.w, at.w); c = tint;
+      gl_Position = vec4(at.xy + off / size.xy * at.w, at.z - size.w * at.w, at.w); c = vec4(tint.rgb, mix(tint.a, to.w, corner.x) * size.z);
     }`, `in vec4 c; out vec4 pixel; void main() { pixel = vec4(c.rgb * c.a, c.a); }`],
 };
-const KEY = unit3([0.42, -0.5, 0.9]); // towards the light
-const SHADOW = 256; // pixels of the shadow's picture
+// Towards the light.
+const KEY = unit3([0.42, -0.5, 0.9]);
+// Pixels of the shadow's picture.
+const SHADOW = 128;
 
 function glRenderer(canvas) {
-  const gl = canvas.getContext("webgl2", { antialias: true, alpha: true, premultipliedAlpha: true, powerPreference: "low-power" });
+  const gl = canvas.getContext("webgl2", { antialias: true, alpha: false, powerPreference: "low-power" });
   if (!gl) return null;
   const programs = {};
   for (const [name, texts] of Object.entries(SHADERS)) {
@@ -76,7 +75,8 @@ function glRenderer(canvas) {
     });
     ["position", "normal"].forEach((attribute, k) => gl.bindAttribLocation(program, k, attribute));
     gl.linkProgram(program);
-    if (!gl.getProgramParameter(program, gl.LINK_STATUS)) return null; // a driver that cannot: the painter takes over
+    // A driver that cannot: the painter takes over.
+    if (!gl.getProgramParameter(program, gl.LINK_STATUS)) return null;
     const at = {};
     for (let k = 0; k < gl.getProgramParameter(program, gl.ACTIVE_UNIFORMS); k++) {
       const { name: uniform } = gl.getActiveUniform(program, k);
@@ -104,22 +104,25 @@ function glRenderer(canvas) {
   }
   const square = geometry(Float32Array.of(-1, -1, 0, 1, -1, 0, 1, 1, 0, -1, 1, 0), new Float32Array(12), Uint32Array.of(0, 1, 2, 0, 2, 3));
 
-  // ---- lines: one quad for each, all in one call --------------------------------------------------------------------
+  // ---- lines: their numbers in a texture, all of them in one call ------------------------------------------------------
 
-  const lineArray = gl.createVertexArray(), lineData = gl.createBuffer();
-  gl.bindVertexArray(lineArray);
-  gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
-  gl.bufferData(gl.ARRAY_BUFFER, Float32Array.of(0, -0.5, 1, -0.5, 0, 0.5, 1, 0.5), gl.STATIC_DRAW);
-  const { line: { program: lineProgram } } = programs;
-  const attribute = (name, size, stride, offset) => {
-    const place = gl.getAttribLocation(lineProgram, name);
-    gl.enableVertexAttribArray(place);
-    gl.vertexAttribPointer(place, size, gl.FLOAT, false, stride, offset);
-    if (stride) gl.vertexAttribDivisor(place, 1);
-  };
-  attribute("corner", 2, 0, 0);
-  gl.bindBuffer(gl.ARRAY_BUFFER, lineData);
-  [["from", 0], ["to", 16], ["tint", 32]].forEach(([name, offset]) => attribute(name, 4, 48, offset));
+  const noArray = gl.createVertexArray();
+  function lineTexture(lines) {
+    let made = kept.get(lines);
+    const rows = Math.ceil(lines.data.length / 12 / 256);
+    if (!made || made.rows !== rows) {
+      if (made) gl.deleteTexture(made.texture);
+      made = { texture: gl.createTexture(), rows, fresh: true };
+      gl.bindTexture(gl.TEXTURE_2D, made.texture);
+      gl.texStorage2D(gl.TEXTURE_2D, 1, gl.RGBA32F, 768, rows);
+      gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.NEAREST);
+      gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
+      kept.set(lines, made);
+    }
+    gl.bindTexture(gl.TEXTURE_2D, made.texture);
+    if (!lines.key || made.fresh) gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, 0, 768, Math.ceil(lines.count / 256), gl.RGBA, gl.FLOAT, lines.data);
+    made.fresh = false;
+  }
 
   // ---- the shadow on the ground: drawn small from the light, blurred ---------------------------------------------------
 
@@ -171,6 +174,8 @@ function glRenderer(canvas) {
 
   function drawItems(view, through) {
     const at = use("solid");
+    // No face is left out.
+    let open = true;
     gl.uniformMatrix4fv(at.clip, true, clip);
     gl.uniform3fv(at.eye, camera.eye);
     gl.uniform3fv(at.key, KEY);
@@ -180,56 +185,61 @@ function glRenderer(canvas) {
       gl.uniformMatrix4fv(at.pose, true, pose);
       gl.uniform4f(at.colour, item.colour[0], item.colour[1], item.colour[2], item.alpha);
       gl.uniform2f(at.kind, item.flat ? 1 : 0, item.checked ? 1 : 0);
+      if (Boolean(item.open) !== open) { open = !open; if (open) gl.disable(gl.CULL_FACE); else gl.enable(gl.CULL_FACE); }
+      // The handle of the hand is seen through what is before it.
+      if (item.hand === "move") gl.depthFunc(gl.ALWAYS);
       drawShape(item.shape);
+      if (item.hand === "move") gl.depthFunc(gl.LESS);
     }
+    gl.disable(gl.CULL_FACE);
   }
 
-  function drawFloor(view, where) {
-    const at = use("floor"), { inks } = theme, set = (place, ink, alpha) => gl.uniform4f(place, ...rgb(ink), alpha);
+  function drawShadow(view, where) {
+    const at = use("floor");
     gl.uniformMatrix4fv(at.clip, true, clip);
     gl.uniform4fv(at.where, where);
-    gl.uniform1f(at.cell, view.cell);
-    gl.uniform1f(at.far, 5.2 * view.size);
-    gl.uniform1f(at.below, camera.eye[2] < view.floor ? 0.25 : 1);
-    set(at.ink, inks.middle, theme.dark ? 0.55 : 0.6);
-    set(at.axis, inks.middle, 0.9);
-    set(at.dark, theme.dark ? "#000000" : "#27323b", theme.dark ? 0.62 : 0.34);
+    gl.uniform4f(at.dark, ...(theme.dark ? [0, 0, 0, 0.62] : [0.15, 0.2, 0.23, 0.36]));
     gl.bindTexture(gl.TEXTURE_2D, pictures[0].texture);
     gl.depthMask(false);
     drawShape(square);
     gl.depthMask(true);
   }
 
-  function drawLines(view, ratio) {
-    if (!view.lines.count) return;
+  function drawLines(view, lines, ratio, fade = 1, nearer = 4e-4) {
+    if (!lines.count) return;
     const at = use("line");
     gl.uniformMatrix4fv(at.clip, true, clip);
-    gl.uniform2f(at.size, (view.area.width * ratio) / 2, (view.area.height * ratio) / 2);
-    gl.bindVertexArray(lineArray);
-    gl.bindBuffer(gl.ARRAY_BUFFER, lineData);
-    gl.bufferData(gl.ARRAY_BUFFER, view.lines.data, gl.DYNAMIC_DRAW, 0, 12 * view.lines.count);
-    gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, view.lines.count);
+    gl.uniform4f(at.size, (view.area.width * ratio) / 2, (view.area.height * ratio) / 2, fade, nearer);
+    lineTexture(lines);
+    gl.bindVertexArray(noArray);
+    gl.drawArrays(gl.TRIANGLES, 0, 6 * lines.count);
   }
 
   function draw(views, ratio) {
-    gl.clearColor(0, 0, 0, 0);
+    gl.clearColor(0, 0, 0, 1);
     gl.disable(gl.SCISSOR_TEST);
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
     for (const view of views) {
-      const { x, y, width, height } = view.area, where = [view.centre[0], view.centre[1], view.floor, 1 / (2.3 * view.size)];
-      if (view.ground) castShadow(view, where);
+      const { x, y, width, height } = view.area, where = view.ground ? shadowOf(view) : null;
+      if (where) castShadow(view, where);
       gl.viewport(Math.round(x * ratio), Math.round(canvas.height - (y + height) * ratio), Math.round(width * ratio), Math.round(height * ratio));
       clip.set(view.area.clip);
       gl.enable(gl.DEPTH_TEST);
       gl.disable(gl.BLEND);
       drawItems(view, false);
+      const back = use("back"), paper = rgb(theme.inks.paper), haze = rgb(theme.inks.haze);
+      gl.uniform4f(back.low, ...mixed(paper, haze, 0.45), 1);
+      gl.uniform4f(back.high, ...mixed(paper, haze, 1), 1);
+      // Behind what is drawn: covered pixels cost nothing.
+      drawShape(square);
       gl.enable(gl.BLEND);
       gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-      if (view.ground) drawFloor(view, where);
-      drawLines(view, ratio);
+      if (view.ground) drawLines(view, gridOf(view), ratio, camera.eye[2] < view.floor ? 0.3 : 1, 0);
+      if (where && camera.eye[2] > view.floor) drawShadow(view, where);
+      drawLines(view, view.lines, ratio);
       drawItems(view, true);
     }
   }
-  return { kind: "webgl", sides: 32, draw, lose: gl.getExtension("WEBGL_lose_context") };
+  return { kind: "webgl", sides: 24, draw, lose: gl.getExtension("WEBGL_lose_context") };
 }

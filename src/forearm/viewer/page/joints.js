@@ -21,20 +21,21 @@ function jointRow(actor, joint, j) {
   const { arm } = actor, [lower, upper] = endsOf(arm, joint), id = `joint-${j}`, name = cut(joint.name);
   const slider = make("input", { type: "range", id, min: lower, max: upper, step: (upper - lower) / 2000, "aria-label": joint.name });
   const number = make("input", { type: "number", step: "any", "aria-label": `${joint.name}, value` }), unit = make("span", { class: "unit" });
-  const low = make("span"), high = make("span");
+  const low = make("span", { "aria-hidden": "true" }), high = make("span", { "aria-hidden": "true" });
   const meters = [meter("torque", joint.effort, effortUnit(joint))];
   if (arm.has_motors) meters.push(meter("voltage", joint.voltage, "V"));
   if (joint.friction) meters.push(meter("friction", joint.effort, effortUnit(joint)));
   if (joint.unit === "m") meters[0].title.textContent = "force";
   const box = make("div", { class: "joint" },
     make("div", { class: "line" }, make("span", { class: "name", title: joint.name }, make("i"), make("span", {}, name)), number, unit),
-    slider, make("div", { class: "ends", "aria-hidden": "true" }, low, high), make("div", { class: "meters" }, ...meters.map((m) => m.box)));
+    make("div", { class: "ends" }, low, slider, high), make("div", { class: "meters" }, ...meters.map((m) => m.box)));
   box.style.setProperty("--own", `var(--curve${j % look.curves})`);
   on(slider, "input", () => setJoint(actor, j, nearZero(Number(slider.value), (upper - lower) / 400)));
   on(number, "change", () => { if (number.value !== "") setJoint(actor, j, Number(number.value) / perUnit(joint)); });
   return { box, slider, number, unit, low, high, meters, joint, shown: NaN, stop: 0 };
 }
-const nearZero = (x, slack) => (Math.abs(x) < slack ? 0 : x); // zero is easy to find with a mouse
+// Zero is easy to find with a mouse.
+const nearZero = (x, slack) => (Math.abs(x) < slack ? 0 : x);
 
 function meter(kind, limit, unit) {
   const value = make("span"), bar = make("span", { class: "bar" }), title = make("span", {}, kind);
@@ -46,7 +47,7 @@ function meter(kind, limit, unit) {
 
 function showMeter(part, x, peaks, j) {
   peaks[j] = Math.max(peaks[j], Math.abs(x));
-  const share = clamp(x / (part.limit || peaks[j] || 1), -1, 1), text = `${short(x)} ${part.unit}`;
+  const share = clamp(x / (part.limit || peaks[j] || 1), -1, 1), text = `${brief(x)} ${part.unit}`;
   part.bar.style.transform = `scaleX(${share.toFixed(4)})`;
   if (part.value.textContent !== text) part.value.textContent = text;
   const over = part.limit !== null && Math.abs(x) > part.limit * (1 + 1e-9);
@@ -57,7 +58,7 @@ function showMeter(part, x, peaks, j) {
 let jointsShown = 0;
 function showJoints(now, going) {
   const actor = activeActor();
-  if (element("panel-pose").hidden || (going && now - jointsShown < 66)) return;
+  if (element("panel-pose").hidden || (going && now - jointsShown < (pace.level < 1 ? 160 : 80))) return;
   jointsShown = now;
   joints.rows.forEach((row, j) => {
     const { joint } = row, scale = perUnit(joint), q = actor.q[j];
@@ -70,7 +71,7 @@ function showJoints(now, going) {
       if (units.degrees !== row.degrees) {
         row.degrees = units.degrees;
         row.unit.textContent = unitOf(joint);
-        const end = (x) => (x === null ? "no limit" : `${plain(x * scale, 2)} ${unitOf(joint)}`);
+        const end = (x) => (x === null ? "free" : plain(x * scale, joint.unit === "rad" && units.degrees ? 1 : 2));
         row.low.textContent = end(joint.lower);
         row.high.textContent = end(joint.upper);
       }
@@ -126,7 +127,7 @@ function showHand(actor, going, now) {
 }
 
 function showBranches(actor) {
-  const key = Array.from(actor.q, (x) => x.toFixed(5)).join();
+  const key = `${clock.mode} ${Array.from(actor.q, (x) => x.toFixed(5))}`;
   if (hand.branches === key) return;
   hand.branches = key;
   const { list, chosen } = clock.mode === "pose" ? branchesNow(actor) : { list: [], chosen: -1 };

@@ -80,7 +80,8 @@ function turnBetween(A, B, a = 0, b = 0) {
   const angle = Math.atan2(s, c);
   if (s > 1e-9) return v.map((x) => (x * angle) / s);
   if (c > 0) return [0, 0, 0];
-  const k = [0, 4, 8].reduce((best, d) => (R[d] > R[best] ? d : best), 0) / 4; // half a turn: the largest column of R + 1
+  // Half a turn: the largest column of R + 1.
+  const k = [0, 4, 8].reduce((best, d) => (R[d] > R[best] ? d : best), 0) / 4;
   return unit3([0, 1, 2].map((i) => R[3 * i + k] + (i === k ? 1 : 0))).map((x) => x * angle);
 }
 

@@ -17,8 +17,8 @@ function makeMove() {
   element("to").value = "B";
   on("plan", "click", () => playPlan(endsChosen(), shares));
   element("shares").replaceChildren(
-    sliderField({ label: "velocity", min: 0.05, max: 1, value: 1, unit: "of limit" }, (x) => { shares.velocity = Math.min(x, 1); }).box,
-    sliderField({ label: "acceleration", min: 0.05, max: 1, value: 1, unit: "of limit" }, (x) => { shares.acceleration = Math.min(x, 1); }).box);
+    sliderField({ label: "velocity", min: 1, max: 100, value: 100, unit: "% of limit" }, (x) => { shares.velocity = Math.min(x, 100) / 100; }).box,
+    sliderField({ label: "acceleration", min: 1, max: 100, value: 100, unit: "% of limit" }, (x) => { shares.acceleration = Math.min(x, 100) / 100; }).box);
   on("track", "click", () => track(endsChosen(), shares, lawFields.map((f) => f.read())));
   on("finish", "click", () => finish());
   on("compare", "change", () => compare(element("compare").checked));
@@ -45,7 +45,7 @@ function lawField(actor, k) {
   const select = make("select", { id: id("name"), "aria-label": "controller" }, ...laws.map(({ name, label }) => make("option", { value: name }, label || name)));
   if (k && laws.length > 1) select.selectedIndex = 1;
   const bandwidth = sliderField({ label: "bandwidth", min: 0.5, max: 300, value: 20, unit: "rad/s", log: true }, () => {});
-  const period = sliderField({ label: "sampling period", min: 0.2, max: 50, value: 1, unit: "ms", log: true }, () => {});
+  const period = sliderField({ label: "period", min: 0.2, max: 50, value: 1, unit: "ms", log: true }, () => {});
   const delay = make("select", { id: id("delay") }, make("option", { value: 0 }, "none"), make("option", { value: 1 }, "one period"));
   const bits = make("select", { id: id("bits") }, make("option", { value: "" }, "exact"), ...[8, 10, 12, 14, 16, 18, 20].map((b) => make("option", { value: b }, `${b} bits`)));
   const saturate = checkField("torque limits", true, () => {});

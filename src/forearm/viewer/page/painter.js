@@ -1,7 +1,8 @@
 // The renderer without WebGL: the same views on a 2D canvas, far triangles first, one shade for each.
 
 function painter(canvas) {
-  const pen = canvas.getContext("2d");
+  // Drawn by the processor: there is no other.
+  const pen = canvas.getContext("2d", { willReadFrequently: true });
   let room = 4096, count = 0;
   let corners = new Float32Array(6 * room), depths = new Float32Array(room), shades = new Array(room), order = [];
 
@@ -21,7 +22,8 @@ function painter(canvas) {
 
   let spots = new Float32Array(0), world = new Float32Array(0);
   function addItem(view, item) {
-    const { positions, triangles } = item.shape, T = item.matrix, p = [0, 0, 0], spot = { x: 0, y: 0, depth: 0 };
+    // Joints before the ends of links in them.
+    const { positions, triangles } = item.shape, T = item.matrix, p = [0, 0, 0], spot = { x: 0, y: 0, depth: 0 }, near = item.kind === "drum" ? 0.02 * view.size : 0;
     if (spots.length < positions.length) { spots = new Float32Array(positions.length); world = new Float32Array(positions.length); }
     for (let k = 0; k < positions.length; k += 3) {
       const x = positions[k], y = positions[k + 1], z = positions[k + 2];
@@ -33,7 +35,8 @@ function painter(canvas) {
       const a = triangles[t], b = triangles[t + 1], c = triangles[t + 2], A = 3 * a, B = 3 * b, C = 3 * c;
       if (spots[A + 2] < 1e-3 || spots[B + 2] < 1e-3 || spots[C + 2] < 1e-3) continue;
       const turn = (spots[B] - spots[A]) * (spots[C + 1] - spots[A + 1]) - (spots[C] - spots[A]) * (spots[B + 1] - spots[A + 1]);
-      if (turn > 0 && item.alpha >= 1 && !item.flat && !item.open) continue; // the far side of a solid
+      // The far side of a solid.
+      if (turn > 0 && item.alpha >= 1 && !item.flat && !item.open) continue;
       const ux = world[B] - world[A], uy = world[B + 1] - world[A + 1], uz = world[B + 2] - world[A + 2];
       const vx = world[C] - world[A], vy = world[C + 1] - world[A + 1], vz = world[C + 2] - world[A + 2];
       let nx = uy * vz - uz * vy, ny = uz * vx - ux * vz, nz = ux * vy - uy * vx;
@@ -43,7 +46,7 @@ function painter(canvas) {
       const middle = (k) => positions[A + k] + positions[B + k] + positions[C + k];
       const base = item.checked ? (middle(0) * middle(1) * middle(2) > 0 ? [0.08, 0.08, 0.08] : [0.95, 0.95, 0.95]) : item.colour;
       const level = (x) => Math.round(255 * Math.min(x * light, 1));
-      put((spots[A + 2] + spots[B + 2] + spots[C + 2]) / 3, `rgba(${level(base[0])},${level(base[1])},${level(base[2])},${item.alpha})`, a, b, c, spots);
+      put((spots[A + 2] + spots[B + 2] + spots[C + 2]) / 3 - near, `rgba(${level(base[0])},${level(base[1])},${level(base[2])},${item.alpha})`, a, b, c, spots);
     }
   }
 
@@ -67,18 +70,30 @@ function painter(canvas) {
       stroke(seen(x - reach, y + k), seen(x + reach, y + k), y + k === 0);
     }
     if (camera.eye[2] < floor) return;
-    pen.fillStyle = theme.dark ? "#0009" : "#27323b44";
+    pen.fillStyle = theme.dark ? "#0009" : "#27323b33";
     pen.beginPath();
-    for (const item of view.items) { // the sphere around each solid casts the shadow
-      if (!item.visible || !item.casts) continue;
-      const p = placed(item.matrix, item.shape.centre), T = item.matrix, h = p[2] - floor;
-      const radius = 0.6 * item.shape.radius * Math.min(Math.hypot(T[0], T[4], T[8]), Math.hypot(T[1], T[5], T[9]), Math.hypot(T[2], T[6], T[10]));
-      const spot = project(area, [p[0] - (KEY[0] / KEY[2]) * h, p[1] - (KEY[1] / KEY[2]) * h, floor]), r = radius * scaleAt(area, spot.depth);
-      if (spot.depth < 1e-3 || !Number.isFinite(r)) continue;
-      pen.moveTo(spot.x + r, spot.y);
-      pen.ellipse(spot.x, spot.y, r, r * Math.max(Math.abs(camera.away[2]), 0.08), 0, 0, 2 * Math.PI);
-    }
+    for (const item of view.items) if (item.visible && item.casts) addShadow(view, item);
     pen.fill();
+  }
+
+  // The triangles of a solid laid on the ground along the light, into the present path; half of them are enough.
+  const foot = [0, 0, 0], spotA = {}, spotB = {}, spotC = {};
+  function addShadow(view, item) {
+    const { positions, triangles } = item.shape, T = item.matrix;
+    const lay = (v, out) => {
+      const x = positions[3 * v], y = positions[3 * v + 1], z = positions[3 * v + 2], h = T[8] * x + T[9] * y + T[10] * z + T[11] - view.floor;
+      foot[0] = T[0] * x + T[1] * y + T[2] * z + T[3] - (KEY[0] / KEY[2]) * h;
+      foot[1] = T[4] * x + T[5] * y + T[6] * z + T[7] - (KEY[1] / KEY[2]) * h;
+      foot[2] = view.floor;
+      return project(view.area, foot, out);
+    };
+    for (let t = 0; t < triangles.length; t += 3) {
+      const a = lay(triangles[t], spotA), b = lay(triangles[t + 1], spotB), c = lay(triangles[t + 2], spotC);
+      if ((b.x - a.x) * (c.y - a.y) - (c.x - a.x) * (b.y - a.y) > 0 || a.depth < 1e-3 || b.depth < 1e-3 || c.depth < 1e-3) continue;
+      pen.moveTo(a.x, a.y);
+      pen.lineTo(b.x, b.y);
+      pen.lineTo(c.x, c.y);
+    }
   }
 
   function drawLines(view) {
@@ -107,7 +122,8 @@ function painter(canvas) {
       pen.closePath();
       pen.fillStyle = shades[k];
       pen.fill();
-      if (shades[k].endsWith(",1)")) { pen.strokeStyle = shades[k]; pen.stroke(); } // no seams
+      // No seams.
+      if (shades[k].endsWith(",1)")) { pen.strokeStyle = shades[k]; pen.stroke(); }
     }
   }
 

@@ -68,11 +68,11 @@ function makeWorld() {
   const field = (key, options, act) => (worldFields[key] = sliderField(options, act));
   element("gravity").replaceChildren(
     field("size", { label: "magnitude", min: 0, max: 20, value: given.size, unit: "m/s\u00b2" }, (x) => { now.size = x; turn(); }).box,
-    field("tilt", { label: "tilt from down", min: 0, max: 180, value: given.tilt, unit: "\u00b0" }, (x) => { now.tilt = x; turn(); }).box,
-    field("heading", { label: "tilted toward", min: -180, max: 180, value: given.heading, unit: "\u00b0", hard: false }, (x) => { now.heading = x; turn(); }).box);
+    field("tilt", { label: "tilt", min: 0, max: 180, value: given.tilt, unit: "\u00b0" }, (x) => { now.tilt = x; turn(); }).box,
+    field("heading", { label: "toward", min: -180, max: 180, value: given.heading, unit: "\u00b0", hard: false }, (x) => { now.heading = x; turn(); }).box);
   element("loads").replaceChildren(
     field("payload", { label: "payload", min: 0, max: Math.max(nice(0.4 * mass), 0.1), value: 0, unit: "kg" }, (x) => setWorld({ payload: x })).box,
-    field("friction", { label: "friction", min: 0, max: 3, value: 1, unit: "times" }, (x) => setWorld({ friction: x })).box);
+    field("friction", { label: "friction", min: 0, max: 3, value: 1, unit: "\u00d7" }, (x) => setWorld({ friction: x })).box);
   if (arm.payload_at) worldFields.payload.box.title = arm.payload_at;
   worldFields.friction.box.hidden = !arm.joints.some((j) => j.friction);
   on("reset-world", "click", () => {

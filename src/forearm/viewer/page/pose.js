@@ -1,6 +1,7 @@
 // Poses by hand: joints set one by one, or all of them by inverse kinematics so that the hand is where it is asked to be.
 
-let active = 0; // the arm that the panels speak of
+// The arm that the panels speak of.
+let active = 0;
 const activeActor = () => actors[active];
 // Two controllers of one arm move together; two different arms do not.
 const linked = (actor) => (actors.length > 1 && actors.every((a) => a.arm === actor.arm) ? actors : [actor]);
@@ -11,6 +12,7 @@ function setPose(actor, q, announce = true) {
   for (const each of linked(actor)) {
     const before = Int8Array.from(each.stops);
     each.q.set(q);
+    each.touched = true;
     clampJoints(each, each.q);
     holdActor(each);
     placeActor(each);
@@ -60,7 +62,8 @@ function jointToward(actor, area, body, local, x, y) {
 // One damped step of the joints toward a pose (rows: 3 for position alone, 6 for all of it), joints at stops left out.
 function dampedStep(actor, q, T, rows) {
   const { n, engine, arm } = actor, J = Float64Array.from(engine.jacobian(q)), P = engine.poses(q), h = handOf(actor) - 16;
-  const length = 0.35 * arm.reach; // that a radian counts for
+  // That a radian counts for.
+  const length = 0.35 * arm.reach;
   const w = turnBetween(P, T, h), e = [T[3] - P[h + 3], T[7] - P[h + 7], T[11] - P[h + 11], ...w.map((x) => x * length)].slice(0, rows);
   const free = arm.joints.map(() => true), dq = new Float64Array(n);
   for (let tries = 0; tries <= n; tries++) {
@@ -118,7 +121,8 @@ function reachHand(actor, T, rows = actor.n < 6 ? 3 : 6) {
     if (left.distance < EXACT * arm.reach && (rows < 6 || left.angle < EXACT)) break;
   }
   if (rows === 6 && left.distance < 0.02 * arm.reach) {
-    const found = engine.reach(q, T); // from close by: the same branch, exactly
+    // From close by: the same branch, exactly.
+    const found = engine.reach(q, T);
     const ok = found.distance < EXACT * arm.reach && found.angle < 1e-5 && found.q.every((x, j) => within(arm.joints[j], x) && Math.abs(x - q[j]) < 0.5);
     if (ok) { q.set(found.q); left = found; }
   }

@@ -1,6 +1,7 @@
 // A run: rows of numbers over time, one column per quantity and joint, and the panels of curves made of them.
 
-const MOST_ROWS = 120000; // a run that goes on beyond them keeps every second one
+// A run that goes on beyond them keeps every second one.
+const MOST_ROWS = 120000;
 
 function makeRun(actor, kinds, about = {}) {
   const { joints } = actor.arm, n = actor.n, run = { actor, about, count: 0, width: 1, every: 1, seen: 0, panels: [], at: {} };

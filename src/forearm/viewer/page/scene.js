@@ -25,7 +25,8 @@ function makeScene(actor, sides) {
 
   // ---- the skeleton: drums where axes are, tubes between them ----------------------------------------------------------
 
-  const centreOf = (k) => { // of a joint's drum, in its body's frame
+  // Of a joint's drum, in its body's frame.
+  const centreOf = (k) => {
     const { point, axis, revolute } = axes[k];
     if (revolute && size3(point) === 0) return point;
     const parent = arm.bodies[k].parent, start = placed(inverse(places, placeOf(k)), origin(places, placeOf(parent)));
@@ -80,7 +81,7 @@ function makeScene(actor, sides) {
       const R = body.ellipsoid.rotation, [x, y, z] = body.ellipsoid.radii, T = framed([R[0], R[3], R[6]], [R[1], R[4], R[7]], [R[2], R[5], R[8]], body.com);
       fixed("ellipsoid", solid("ball", sides), k, scaled(T, x, y, z), Math.max(body.freedom, 0), { alpha: 0.38, open: true });
     }
-    addLimits(scene, fixed, k, drums[k], 2.9 * Math.max(widths[k], 0.7 * thick), sides);
+    addLimits(scene, fixed, k, drums[k], 4.1 * Math.max(widths[k], 0.7 * thick), sides);
   });
   scene.ball = fixed("payload", solid("ball", sides), hand, solidAt([0, 0, 0], 1), 3, { casts: true });
   scene.handle = fixed("handle", solid("ball", Math.max(sides >> 1, 10)), hand, solidAt([0, 0, 0], 0.62 * thick), 2, { hand: "move" });

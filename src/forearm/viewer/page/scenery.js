@@ -3,28 +3,33 @@
 const SHOWN = {
   bone: (scene, item) => !scene.useShapes || !scene.withShape.has(item.body),
   shape: (scene) => scene.useShapes,
-  ellipsoid: () => show.ellipsoids, centre: () => show.centres, limit: () => show.limits,
+  ellipsoid: () => show.ellipsoids, centre: () => show.centres, limit: (scene, item) => show.limits || nearStop(scene.actor, item.limit.joint),
   payload: () => show.payload && world.payload > 0,
   handle: (scene) => show.handle && !scene.locked,
 };
 SHOWN.drum = SHOWN.bone;
+// Limits of a joint show themselves where a hand turns it or has brought it to its stop.
+function nearStop(actor, j) {
+  const g = gesture.active;
+  return (g && g.kind === "joint" && g.actor === actor && g.freedom === j) || (clock.mode === "pose" && actor.touched && actor.stops[j] !== 0);
+}
 const RED = () => rgb(theme.inks.curve1);
 
 // Colours of the theme for what has no colour of its own.
-function tintOf(tint, j) {
+function tintOf(tint) {
   if (Array.isArray(tint)) return tint;
   if (typeof tint === "number") return rgb(colour(tint));
   if (tint === "bone") return mixed(rgb(theme.inks.bone), [1, 1, 1], theme.dark ? 0.12 : 0.5);
   if (tint === "hand") return mixed(rgb(theme.inks.bone), [1, 1, 1], 0.1);
   if (tint === "tube" || tint === "base") return tintOf("bone");
   if (tint === "drum") return mixed(rgb(theme.inks.edge), rgb(theme.inks.bone), 0.35);
-  return rgb(tint.startsWith("#") ? tint : theme.inks[tint]);
+  return rgb(tint[0] === "#" ? tint : theme.inks[tint] || theme.inks.bone);
 }
 
 function recolour(scene) {
   for (const item of scene.items) {
     item.colour = tintOf(item.tint);
-    if (item.kind === "drum" || item.ghost) item.colour = mixed(item.colour, [1, 1, 1], theme.dark ? 0.04 : 0.12);
+    if (item.kind === "drum" || item.ghost) item.colour = mixed(item.colour, [1, 1, 1], theme.dark ? 0.04 : 0.2);
   }
   scene.stale = false;
 }
@@ -33,7 +38,8 @@ function updateScene(scene, hovered) {
   if (scene.stale) recolour(scene);
   const { actor } = scene, through = show.ellipsoids || show.centres;
   scene.useShapes = show.shapes && scene.anyShapes;
-  const weight = world.payload, r = clamp(Math.cbrt((3 * weight) / (4 * Math.PI * 7850)), 0.012 * scene.size, 0.2 * scene.size); // a ball of steel
+  // A ball of steel.
+  const weight = world.payload, r = clamp(Math.cbrt((3 * weight) / (4 * Math.PI * 7850)), 0.012 * scene.size, 0.2 * scene.size);
   for (let i = 0; i < 3; i++) scene.ball.local[5 * i] = r;
   for (const item of scene.items) {
     const kind = item.ghost ? item.kind.slice(6) : item.kind;
@@ -54,7 +60,7 @@ function updateScene(scene, hovered) {
       if (item.lit !== bright) { item.lit = bright; item.colour = mixed(tintOf(item.tint), rgb(theme.inks.focus), bright ? 0.4 : 0); }
     } else if (item.hand) {
       const bright = hovered && hovered.item === item;
-      item.alpha = bright ? 1 : item.hand === "turn" ? 0.55 : 0.95;
+      item.alpha = item.hand === "turn" ? (bright ? 1 : 0.55) : bright ? 0.99 : 0.85;
     }
   }
   updateLines(scene);
@@ -71,7 +77,8 @@ function placeTube(item, places) {
   const [a, b] = tubeEnds, dx = b[0] - a[0], dy = b[1] - a[1], dz = b[2] - a[2], long = Math.hypot(dx, dy, dz), r = item.radius;
   if (long < 1e-6) { item.visible = false; return; }
   const zx = dx / long, zy = dy / long, zz = dz / long, flat = Math.hypot(zx, zy);
-  const xx = flat > 1e-6 ? zy / flat : 1, xy = flat > 1e-6 ? -zx / flat : 0; // x = z cross vertical, level
+  // X = z cross vertical, level.
+  const xx = flat > 1e-6 ? zy / flat : 1, xy = flat > 1e-6 ? -zx / flat : 0;
   T[0] = xx * r; T[4] = xy * r; T[8] = 0;
   T[1] = -zz * xy * r; T[5] = zz * xx * r; T[9] = (zx * xy - zy * xx) * r;
   T[2] = dx; T[6] = dy; T[10] = dz;
@@ -81,7 +88,8 @@ function placeTube(item, places) {
 
 // ---- lines and names -------------------------------------------------------------------------------------------------
 
-function addLine(lines, ax, ay, az, bx, by, bz, width, tint, alpha = 1) {
+function addLine(lines, ax, ay, az, bx, by, bz, width, tint, alpha = 1, alphaEnd = alpha) {
+  // Always whole rows of 256 lines.
   if (12 * (lines.count + 1) > lines.data.length) {
     const more = new Float32Array(2 * lines.data.length);
     more.set(lines.data);
@@ -89,7 +97,7 @@ function addLine(lines, ax, ay, az, bx, by, bz, width, tint, alpha = 1) {
   }
   const d = lines.data, o = 12 * lines.count++;
   d[o] = ax; d[o + 1] = ay; d[o + 2] = az; d[o + 3] = width;
-  d[o + 4] = bx; d[o + 5] = by; d[o + 6] = bz; d[o + 7] = 0;
+  d[o + 4] = bx; d[o + 5] = by; d[o + 6] = bz; d[o + 7] = alphaEnd;
   d[o + 8] = tint[0]; d[o + 9] = tint[1]; d[o + 10] = tint[2]; d[o + 11] = alpha;
 }
 
@@ -132,7 +140,7 @@ function addFrames(scene, arm, places) {
 }
 
 // The way of the hand: what was before the cursor strongly, what comes after faintly.
-const MOST_POINTS = 700;
+const MOST_POINTS = 4000;
 function addTrace(scene, run) {
   const way = (run.way ||= { points: new Float32Array(4 * (MOST_POINTS + 1)), count: 0, gap: 1 / 60, next: -Infinity, row: 0, every: run.every });
   if (way.every !== run.every || way.row > run.count) Object.assign(way, { count: 0, next: -Infinity, row: 0, every: run.every });
@@ -153,9 +161,12 @@ function addTrace(scene, run) {
     way.points.set([t, T[h + 3], T[h + 7], T[h + 11]], 4 * way.count++);
     way.next = t + way.gap;
   }
-  const p = way.points, tint = rgb(colour(2)), now = clock.mode === "run" ? clock.t : Infinity;
+  // Of a long run what is near the cursor: all of it would be a tangle.
+  const p = way.points, tint = rgb(colour(2)), now = clock.mode === "run" ? clock.t : Infinity, whole = endOf(run) - startOf(run) < 8;
+  const middle = Math.min(now, endOf(run));
   for (let k = 1; k < way.count; k++) {
     const o = 4 * k;
+    if (!whole && Math.abs(p[o] - middle) > 2.5) continue;
     addLine(scene.lines, p[o - 3], p[o - 2], p[o - 1], p[o + 1], p[o + 2], p[o + 3], 2, tint, p[o] <= now ? 0.9 : 0.25);
   }
 }

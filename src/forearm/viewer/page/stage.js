@@ -1,7 +1,7 @@
 // The stage: a canvas with a renderer, areas for one or two arms on it, names above it, and the loop that draws
 // when something changed.
 
-const stage = { renderer: null, canvas: null, areas: [], ratio: 1, quality: 1, hovered: null, times: new Float64Array(60), frames: 0, last: 0, drawn: 0, asked: false, floors: [] };
+const stage = { renderer: null, canvas: null, areas: [], ratio: 1, quality: 1, hovered: null, times: new Float64Array(60), frames: 0, last: 0, drawn: 0, asked: false, floors: [], width: 1, height: 1 };
 const view = element("view"), names = element("names"), compass = element("compass");
 
 function makeStage() {
@@ -10,7 +10,8 @@ function makeStage() {
   view.prepend(stage.canvas);
   stage.renderer = stage.painted ? null : glRenderer(stage.canvas);
   if (!stage.renderer) {
-    stage.canvas.remove(); // a canvas that was asked for WebGL gives no 2D context
+    // A canvas that was asked for WebGL gives no 2D context.
+    stage.canvas.remove();
     stage.canvas = make("canvas", { "aria-hidden": "true" });
     view.prepend(stage.canvas);
     stage.renderer = painter(stage.canvas);
@@ -18,7 +19,8 @@ function makeStage() {
   on(stage.canvas, "webglcontextlost", (event) => {
     event.preventDefault();
     stage.renderer = null;
-    stage.waiting = setTimeout(() => { stage.painted = true; makeStage(); }, 1500); // it does not come back: paint
+    // It does not come back: paint.
+    stage.waiting = setTimeout(() => { stage.painted = true; makeStage(); }, 800);
   });
   on(stage.canvas, "webglcontextrestored", () => { clearTimeout(stage.waiting); makeStage(); });
   element("renderer").textContent = stage.renderer.kind === "webgl" ? "" : "drawn without WebGL";
@@ -41,7 +43,9 @@ function makeScenes() {
 // ---- areas ---------------------------------------------------------------------------------------------------------
 
 function layOut() {
-  const width = Math.max(view.clientWidth, 1), height = Math.max(view.clientHeight, 1), many = scenes.length;
+  // Not where it is hidden, as on paper.
+  if (view.clientWidth && view.clientHeight) { stage.width = view.clientWidth; stage.height = view.clientHeight; }
+  const { width, height } = stage, many = scenes.length;
   const beside = many > 1 && width >= height;
   while (stage.areas.length < many) stage.areas.push({ x: 0, y: 0, width: 1, height: 1, clip: new Float64Array(16) });
   stage.areas.length = many;
@@ -56,7 +60,7 @@ function layOut() {
   view.classList.toggle("stacked", many > 1 && !beside);
 }
 
-function sized(canvas, ratio, width = view.clientWidth, height = view.clientHeight) {
+function sized(canvas, ratio, width = stage.width, height = stage.height) {
   const w = Math.max(Math.round(width * ratio), 1), h = Math.max(Math.round(height * ratio), 1);
   if (canvas.width !== w || canvas.height !== h) { canvas.width = w; canvas.height = h; }
 }
@@ -115,7 +119,7 @@ function drawNames() {
   sized(names, stage.ratio);
   const pen = names.getContext("2d"), spot = {};
   pen.setTransform(stage.ratio, 0, 0, stage.ratio, 0, 0);
-  pen.clearRect(0, 0, view.clientWidth, view.clientHeight);
+  pen.clearRect(0, 0, stage.width, stage.height);
   pen.font = "12px system-ui, sans-serif";
   pen.lineJoin = "round";
   pen.lineWidth = 3;
@@ -127,7 +131,8 @@ function drawNames() {
       project(stage.areas[k], p, spot);
       if (spot.depth < 1e-3) continue;
       let { y } = spot;
-      for (let tries = 0; tries < 12 && taken.some((t) => Math.abs(t.y - y) < 13 && Math.abs(t.x - spot.x) < 90); tries++) y += 13; // no name on another
+      // No name on another.
+      for (let tries = 0; tries < 12 && taken.some((t) => Math.abs(t.y - y) < 13 && Math.abs(t.x - spot.x) < 90); tries++) y += 13;
       taken.push({ x: spot.x, y });
       pen.strokeText(text, spot.x + 8, y - 5);
       pen.fillText(text, spot.x + 8, y - 5);
@@ -160,7 +165,7 @@ function drawCompass() {
 
 // The view as a picture on the page's colour, as fine as the screen.
 function picture(width = 0) {
-  const ratio = width ? width / view.clientWidth : Math.max(stage.ratio, 2), sheet = make("canvas"), before = stage.ratio;
+  const ratio = width ? width / stage.width : Math.max(stage.ratio, 2), sheet = make("canvas"), before = stage.ratio;
   stage.ratio = Math.min(ratio, 4);
   drawStage(1);
   sheet.width = stage.canvas.width;
@@ -194,7 +199,8 @@ function frame(now) {
   for (const listener of stage.listeners) listener(now, going);
   stage.going = going;
   stage.last = more || gesture.active ? now : 0;
-  if (going) changed(); // after the last one once more, at full quality
+  // After the last one once more, at full quality.
+  if (going) changed();
 }
 stage.listeners = [];
 
@@ -202,7 +208,7 @@ stage.listeners = [];
 const pace = { mean: 16, level: 1, count: 0 };
 function adapted(gap) {
   if (gap > 0 && gap < 200) pace.mean += 0.12 * (gap - pace.mean);
-  if (++pace.count > 12 && pace.mean > 26 && pace.level > 0.5) { pace.level = Math.max(pace.level * 0.84, 0.5); pace.count = 0; pace.mean = 20; }
+  if (++pace.count > 24 && pace.mean > 28 && pace.level > 0.5) { pace.level = pace.level > 0.7 ? 0.7 : 0.5; pace.count = 0; pace.mean = 20; }
   return stage.renderer && stage.renderer.kind === "webgl" ? pace.level : 1;
 }
 
@@ -216,7 +222,8 @@ function framesPerSecond() {
 
 // Joints that glide to a pose where motion is welcome.
 const glide = { list: null, start: 0 };
-function glideTo(targets) { // [[actor, q], ...]
+// [[actor, q], ...].
+function glideTo(targets) {
   if (calm.matches) { for (const [actor, q] of targets) setPose(actor, q); return; }
   glide.list = targets.map(([actor, q]) => ({ actor, from: Float64Array.from(actor.q), to: Float64Array.from(q) }));
   glide.start = performance.now();

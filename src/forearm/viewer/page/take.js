@@ -22,7 +22,8 @@ function textBlock(title, text, saved) {
   const copy = make("button", { type: "button" }, "Copy"), pre = make("pre", { tabindex: 0, "aria-label": title }, text);
   on(copy, "click", async () => {
     try { await navigator.clipboard.writeText(text); } catch {
-      const range = document.createRange(); // where the clipboard is closed: selected, and copied the old way
+      // Where the clipboard is closed: selected, and copied the old way.
+      const range = document.createRange();
       range.selectNodeContents(pre);
       getSelection().removeAllRanges();
       getSelection().addRange(range);
@@ -47,9 +48,9 @@ function showTake() {
   element("take-csv").disabled = !hasRun();
   const blocks = [];
   for (const actor of actors) {
-    const about = aboutRun(actor);
-    if (typeof pythonLine === "function") blocks.push(["Python", pythonLine(about)]);
-    if (typeof commandLine === "function") blocks.push(["Command", commandLine(about)]);
+    const about = aboutRun(actor), which = actors.length > 1 ? `, ${actors.indexOf(actor) + 1}` : "";
+    if (typeof pythonLine === "function") blocks.push([`Python${which}`, pythonLine(about)]);
+    if (typeof commandLine === "function") blocks.push([`Command${which}`, commandLine(about)]);
     if (actor.arm.file) blocks.push(["Arm file", actor.arm.file, fileName(actor, "toml")]);
     if (actor.arm.request) blocks.push(["Request", actor.arm.request, fileName(actor, "request.toml")]);
   }
@@ -79,4 +80,5 @@ function makeSheet() {
   element("sheet").replaceChildren(...parts);
 }
 on(window, "beforeprint", () => { theme.printing = true; retheme(); makeSheet(); });
+paper.addEventListener("change", () => { if (paper.matches && !theme.printing) makeSheet(); });
 on(window, "afterprint", () => { theme.printing = false; retheme(); });

@@ -1,0 +1,250 @@
+"""MATLAB and Octave: a function of fixed sizes, as MATLAB Coder asks, and a Level-2 S-function around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from forearm.codegen.languages import describing, matlab_block
+from forearm.codegen.languages.describing import Shapes
+from forearm.codegen.languages.language import Language
+from forearm.codegen.languages.naming import LONGEST, legal
+from forearm.codegen.program import ARRAY, END, REPEAT, WHILE, Argument, Op, Program, Ref, Routine, Statement
+from forearm.codegen.text import (
+    CODE_WIDTH,
+    COMMENT_WIDTH,
+    Dialect,
+    expression,
+    folded,
+    functions,
+    number,
+    paragraphs,
+    rounds,
+    sectioned,
+    tables,
+)
+from forearm.symbols.table import LookupTable
+
+LONGEST_NAME = LONGEST - len("_prepare")  # characters: MATLAB takes 63
+# Without regard to case: words of MATLAB and Octave beside those of other languages, and what the code uses.
+WORDS = frozenset(
+    """
+    all ans assert block case choose continue do double e elseif end end_try_catch end_unwind_protect
+    endfor endfunction endif endparfor endswitch endwhile eps eval false fix function global i if inf
+    isa j na nargin nargout numel ones otherwise outputs parfor persistent pi postpropagationsetup
+    reshape return rint root round setup single size spmd start switch terminate true until unwind_protect
+    unwind_protect_cleanup varargin varargout while zeros
+    """.split()  # noqa: SIM905
+)
+OWN = {"sqrt": "root"}  # functions under a name that MATLAB has for another
+CHOOSE = """
+function value = choose(condition, x, y)
+if condition
+    value = x;
+else
+    value = y;
+end
+end
+"""
+ROOT = """
+function value = root(x)
+% NaN of a negative number, where sqrt would be complex.
+if x < 0
+    value = x * NaN;
+else
+    value = sqrt(x);
+end
+end
+"""
+RINT = """
+function value = rint(x)
+% To the nearest whole number, halves to the even one.
+if abs(x - fix(x)) == 0.5
+    value = 2 * round(x / 2);
+else
+    value = round(x);
+end
+end
+"""
+LOOK_UP = """
+function value = look_up(table, breaks, order, x)
+% The breaks, in order; then, for what lies before the first and from each of them on, where the piece
+% begins and the coefficients of a polynomial, the highest power first.
+low = 0;
+high = breaks;
+while low < high
+    middle = floor((low + high) / 2);
+    if table(middle + 1) <= x
+        low = middle + 1;
+    else
+        high = middle;
+    end
+end
+piece = breaks + low * (order + 1) + 1;
+value = table(piece + 1);
+for power = 2:order
+    value = value * (x - table(piece)) + table(piece + power);
+end
+end
+"""
+
+
+def write(program: Program) -> tuple[str, str]:
+    """The file of the function; the others are beside it."""
+    program = legal(program, LONGEST_NAME, WORDS)
+    scalar = _scalar(program)
+    about = describing.full_description(
+        program, f"all {scalar}, columns and matrices", _array, _parameter, _example(program)
+    )
+    given = describing.given(program)
+    return _file(program, program.name, about, given, program.outputs, program.statements), ""
+
+
+def others(program: Program) -> dict[str, str]:
+    """What prepares parameters, which MATLAB wants in a file of its own, and the S-function."""
+    program = legal(program, LONGEST_NAME, WORDS)
+    made = {f"{program.name}_sfun.m": matlab_block.s_function(program, _scalar(program), _comment)}
+    if not program.parameters:
+        return made
+    p, k = describing.parameters(program), describing.kept(program)
+    about = [f"What {program.name} needs of the parameters p, here with the values of the arm:", ""]
+    about += describing.parameter_lines(program, _parameter)
+    text = _file(program, f"{program.name}_prepare", about, (p,), (k,), program.prepare)
+    return {f"{program.name}_prepare.m": text, **made}
+
+
+def _scalar(program: Program) -> str:
+    return "single" if program.single else "double"
+
+
+def _file(
+    program: Program,
+    name: str,
+    about: Iterable[str],
+    taken: tuple[Argument, ...],
+    made: tuple[Argument, ...],
+    statements: tuple[Statement, ...],
+) -> str:
+    """A function with the help that MATLAB shows, and those that it calls itself."""
+    scalar = _scalar(program)
+    lines = [*_signature(name, taken, made), "%#codegen", *_comment(about), ""]
+    for a in taken:
+        lines += [f"assert(isa({a.name}, '{scalar}'));", f"assert(all(size({a.name}) == [{_size(a)}]));"]
+    lines += _inside(taken, made, statements, scalar)
+    every = list(statements)
+    for routine in _needed(program, statements):
+        given = describing.routine_arguments(program, routine)
+        lines += ["", *_signature(routine.name, given, (routine.made,))]
+        lines += _inside(given, (routine.made,), routine.statements, scalar)
+        every += routine.statements
+    called = functions(every)
+    for own, text in (("choose", CHOOSE), ("sqrt", ROOT), ("rint", RINT), ("lookup", LOOK_UP)):
+        lines += text.rstrip().splitlines() if own in called else []
+    return "\n".join(lines) + "\n"
+
+
+def _needed(program: Program, statements: Iterable[Statement]) -> list[Routine]:
+    """The routines that statements call, and those that these call."""
+    waiting, found = list(statements), set[Routine]()
+    while waiting:
+        routine = waiting.pop().routine
+        if routine is not None and routine not in found:
+            found.add(routine)
+            waiting += routine.statements
+    return [routine for routine in program.routines if routine in found]
+
+
+def _inside(
+    taken: tuple[Argument, ...], made: tuple[Argument, ...], statements: tuple[Statement, ...], scalar: str
+) -> list[str]:
+    """What a function does: its tables, its outputs, its statements."""
+    named, lines = tables(statements), list[str]()
+    for table, called in named.items():
+        lines += _folded(f"{called} = [{', '.join(_number(value, scalar) for value in table.numbers)}];")
+    lines += [f"{a.name} = zeros({_size(a, ', ')}, '{scalar}');" for a in made]
+    known = describing.shapes(*taken, *made) | describing.local_shapes(statements)
+    return [*lines, "", *_body(statements, known, named, scalar), "end"]
+
+
+def _signature(name: str, taken: tuple[Argument, ...], made: tuple[Argument, ...]) -> list[str]:
+    results = ", ".join(a.name for a in made)
+    before = f"[{results}] = " if len(made) > 1 else f"{results} = " if made else ""
+    return _folded(f"function {before}{name}({', '.join(a.name for a in taken)})")
+
+
+def _body(
+    statements: tuple[Statement, ...], known: Shapes, named: Mapping[LookupTable, str], scalar: str
+) -> list[str]:
+    def entry(ref: Ref) -> str:
+        places = [i + 1 for i in describing.subscripts(ref, known)]
+        return f"{ref.name}({', '.join(map(str, places))})" if places else ref.name
+
+    def written(statement: Statement) -> list[str]:
+        name = entry(statement.target)
+        if statement.role == REPEAT:
+            return [f"for {name} = 1:{rounds(statement)}"]
+        if statement.role == END:
+            return ["end"]
+        if statement.role == ARRAY or statement.routine is not None:
+            return _folded(f"{name} = {_array_of(statement, dialect)};")
+        value = expression(statement.value, dialect)
+        if statement.role == WHILE:
+            return [*_folded(f"if ~({value})"), "    break", "end"]
+        return _folded(f"{name} = {value};")
+
+    dialect = Dialect(
+        lambda value: _number(value, scalar),
+        entry,
+        lambda name, argument: f"{OWN.get(name, name)}({argument})",
+        lambda a, b, x, y: f"choose({a} < {b}, {x}, {y})",
+        named,
+    )
+    return sectioned(statements, lambda section: f"% {section}", written)
+
+
+def _array_of(statement: Statement, dialect: Dialect) -> str:
+    """A column of values, or what a routine makes."""
+    assert isinstance(statement.value, Op)
+    values = ", ".join(expression(operand, dialect) for operand in statement.value.operands)
+    if statement.routine is None:
+        return f"[{values}].'" if values else "zeros(0, 1)"
+    return f"{statement.routine.name}({values}{', k' if statement.routine.needs_kept else ''})"
+
+
+def _number(value: float, scalar: str) -> str:
+    return f"single({number(value)})" if scalar == "single" else number(value)
+
+
+def _size(argument: Argument, between: str = " ") -> str:
+    """The two sizes that everything in MATLAB has."""
+    return between.join(map(str, (*argument.shape, 1, 1)[: max(len(argument.shape), 2)]))
+
+
+def _array(argument: Argument) -> str:
+    return f"{argument.name} ({_size(argument, ' x ')})"
+
+
+def _parameter(ref: Ref) -> str:
+    return f"{ref.name}({(ref.index or 0) + 1})"
+
+
+def _comment(lines: Iterable[str]) -> list[str]:
+    return [f"% {line}".rstrip() for line in paragraphs(lines)]
+
+
+def _folded(line: str, width: int = CODE_WIDTH) -> list[str]:
+    return folded(line, "", " ...", width)
+
+
+def _example(program: Program) -> list[str]:
+    name, scalar = program.name, _scalar(program)
+    lines = [f"{a.name} = zeros({_size(a, ', ')}, '{scalar}');" for a in program.inputs]
+    if program.parameters:
+        values = ", ".join(number(value) for value in program.defaults)
+        lines += [f"k = {name}_prepare({scalar}([{values}]'));"]
+    results = ", ".join(a.name for a in program.outputs)
+    call = f"{name}({', '.join(a.name for a in describing.given(program))});"
+    lines += [f"[{results}] = {call}" if program.outputs[1:] else f"{results} = {call}" if results else call]
+    return [piece for line in lines for piece in _folded(line, COMMENT_WIDTH - 2)]
+
+
+LANGUAGE = Language("matlab", "m", "", write, others)

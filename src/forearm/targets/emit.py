@@ -1,0 +1,56 @@
+"""Object file and assembly of LLVM's text for a machine, by llvmlite alone: the same on every computer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forearm.errors import ForearmError
+from forearm.kernels.locks import making
+from forearm.kernels.memory import check_room
+from forearm.kernels.native import LEAST, PER_CHARACTER, llvm_library
+from forearm.targets.machines import TargetMachine
+
+
+def emitted(text: str, name: str, machine: TargetMachine) -> tuple[bytes, str]:
+    """(object file, assembly) of a module's text; nothing of this computer is in them."""
+    with making():
+        llvm = llvm_library()
+        check_room(LEAST + 2 * PER_CHARACTER * len(text), "LLVM to compile")
+        made = _llvm_machine(llvm, machine)
+        head = f'source_filename = "{name}"\n'
+
+        def module() -> Any:
+            parsed = llvm.parse_assembly(head + text)
+            parsed.triple, parsed.data_layout = machine.triple, str(made.target_data)
+            parsed.verify()
+            return parsed
+
+        code: bytes = made.emit_object(module())
+        assembly: str = made.emit_assembly(module())
+    return code, assembly
+
+
+def llvm_version() -> str:
+    """Of the LLVM in llvmlite: other versions make other instructions."""
+    with making():
+        return ".".join(map(str, llvm_library().llvm_version_info))
+
+
+def _llvm_machine(llvm: Any, machine: TargetMachine) -> Any:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    try:
+        target = llvm.Target.from_triple(machine.triple)
+    except RuntimeError:
+        raise ForearmError(
+            f"generate, target: this llvmlite was built without LLVM's target for {machine.name}; the "
+            "wheels on PyPI have it: pip install --force-reinstall llvmlite."
+        ) from None
+    return target.create_target_machine(
+        cpu=machine.cpu,
+        features=machine.features,
+        opt=3,
+        reloc=machine.relocation,
+        codemodel=machine.code_model,
+        abiname=machine.abi,
+    )

@@ -1,0 +1,115 @@
+"""From an arm to an object file for another machine: traced, written as LLVM's text, compiled, checked,
+with a header in C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from forearm.arm.arm import Arm
+from forearm.codegen.functions import Traced
+from forearm.codegen.generate import DTYPES, NAMES, TracedProgram, traced_for
+from forearm.codegen.languages import c
+from forearm.codegen.languages.naming import legal
+from forearm.codegen.program import Program
+from forearm.codegen.source import Source
+from forearm.errors import InputError, shorten
+from forearm.kernels.vectors import Target
+from forearm.symbols.functions import with_functions
+from forearm.targets.emit import emitted
+from forearm.targets.machines import TARGETS, WASM, TargetMachine
+from forearm.targets.measured import measured, said
+from forearm.targets.text import object_text
+from forearm.targets.wasm_link import linked
+from forearm.values import check_choice, chosen
+
+
+def object_source(
+    arm: Arm,
+    function: str | Iterable[str],
+    target: str,
+    parameters: Iterable[str] | str = (),
+    formulation: str | None = None,
+    name: str | None = None,
+    dtype: str | None = None,
+    language: str = "c",
+    method: str = "rk4",
+    drive: str = "torque",
+) -> Source:
+    """An object file for a target machine, with the arguments of `generate`."""
+    machine = machine_of(target, language)
+    single = target_dtype(machine, dtype) == "float32"
+    try:
+        made = traced_for(
+            arm, function, parameters, formulation, name, single=single, method=method, drive=drive
+        )
+    except InputError as error:
+        if "float64" in str(error) and "float64" not in machine.dtypes:
+            raise InputError(
+                f"generate: {machine.name} computes in float32 only; take cortex-m7 or another target. In "
+                f"float32: {error}"
+            ) from None
+        raise
+    return object_of(made, machine)
+
+
+def object_of(made: TracedProgram, machine: TargetMachine) -> Source:
+    """The object file of what is on the graph: written, compiled, checked and described."""
+    name, symbols, single = made.name, made.symbols, made.single
+    traced = _prepared(made.traced) if symbols else made.traced
+    counts = traced.graph.counts(traced.results)
+    values = tuple(symbols.values())
+    program = legal(
+        Program(name, made.about, traced.inputs, traced.outputs, (), counts, tuple(symbols), values)
+    )
+    scalar = Target("float" if single else "double", 1, machine.fused)
+    text, kept = object_text(name, traced, scalar, list(symbols))
+    code, assembly = emitted(text, name, machine)
+    found = measured(code, assembly, [f"{name}_prepare", name] if symbols else [name], machine)
+    module = None
+    if machine.family == WASM:
+        arrays = sum(a.size for a in traced.arrays) + len(symbols) + kept
+        module = linked(code, max(found.stack.values()), scalar.size * arrays)
+    about = (*(line for line in made.about if line != NAMES), "", *said(name, machine, found, single))
+    header = c.header(replace(program, about=about, kept=kept, single=single))
+    return Source(
+        assembly,
+        header,
+        counts,
+        name,
+        "assembly",
+        object=code,
+        module=module,
+        target=machine.name,
+        figures=found.figures,
+    )
+
+
+def _prepared(traced: Traced) -> Traced:
+    """The same with all that depends on parameters alone outside of the functions that it calls."""
+    graph, results = with_functions(traced.graph, traced.results)
+    return replace(traced, graph=graph, results=results)
+
+
+def machine_of(target: str, language: str) -> TargetMachine:
+    """A target machine by its name; a language beside it is refused."""
+    if language != "c":
+        raise InputError(
+            f"generate: expected a language or a target, got {shorten(language)} and {shorten(target)}; an "
+            "object file has a header in C."
+        )
+    return chosen(TARGETS, target, "generate, target")
+
+
+def target_dtype(machine: TargetMachine, dtype: str | None) -> str:
+    """What the machine computes in; one that it would need a library for is refused."""
+    if dtype is None:
+        return machine.dtypes[0]
+    check_choice(dtype, DTYPES, "generate, dtype")
+    if dtype not in machine.dtypes:
+        raise InputError(
+            f"generate: the FPU of {machine.name} computes in {machine.dtypes[0]} only, got dtype {dtype}, "
+            "which would take a library; leave dtype out, or take cortex-m7 or another target."
+        )
+    return dtype

@@ -1,0 +1,169 @@
+"""`fa.studio`: an arm, or two side by side, as a page to see, touch and move."""
+
+from __future__ import annotations
+
+import html
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from forearm.arm.arm import Arm, check_arm
+from forearm.errors import ForearmError, InputError, shorten
+from forearm.files import load
+from forearm.files.builtin import is_builtin
+from forearm.kinematics.arguments import one_state
+from forearm.reading.textfile import write_text
+from forearm.simulation.result import Simulation
+from forearm.values import check_ending, check_whole
+from forearm.viewer.recording import recording_of, summary_of
+from forearm.viewer.studio_page import studio_page
+from forearm.visuals.load import load_visuals
+from forearm.visuals.visual import VisualSet
+
+ENDINGS = (".html", ".htm")
+TRIANGLES = 6000  # of all mesh files of a page together
+MOST_ARMS = 2
+HEIGHT = 640  # px in a notebook
+ArmLike = Arm | str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class StudioPage:
+    """A page that was written.
+
+    Attributes:
+        path: where it is.
+        missing: mesh files that could not be shown, with the reason.
+    """
+
+    path: Path
+    missing: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        said = f", {len(self.missing)} meshes missing" if self.missing else ""
+        return f"<studio page {str(self.path)!r}{said}; open it in a browser>"
+
+    def _repr_html_(self) -> str:
+        """The page itself, in a frame of its own."""
+        text = html.escape(self.path.read_text(encoding="utf-8"))
+        return f'<iframe srcdoc="{text}" style="width:100%;height:{HEIGHT}px;border:0"></iframe>'
+
+
+def studio(
+    arm: ArmLike | Sequence[ArmLike],
+    path: str | os.PathLike[str],
+    *,
+    meshes: bool | str | os.PathLike[str] = False,
+    packages: Mapping[str, str | os.PathLike[str]] | None = None,
+    triangles: int = TRIANGLES,
+    q: ArrayLike | None = None,
+) -> StudioPage:
+    """Write one page that carries the arm's own dynamics: nothing to install, nothing fetched.
+
+    Args:
+        arm: an arm, or the name or file that `fa.load` takes; two of them stand side by side.
+        path: the page to write, .html.
+        meshes: whether meshes that a URDF, an MJCF or a parts file names are put in, or that file for an Arm;
+            without them the arm is drawn by its joints and links.
+        packages: folders of `package://` by name, as for `fa.load`.
+        triangles: the most there may be in all meshes together.
+        q: joint coordinates (n,) to begin with; None: 0, or as near as limits allow.
+    """
+    some = [arm] if isinstance(arm, Arm | str | os.PathLike) else list(arm)
+    shown = [shown_arm(each, meshes, packages) for each in some]
+    return write_studio(shown, path, triangles=triangles, q=q)
+
+
+def write_studio(
+    shown: Sequence[ShownArm],
+    path: str | os.PathLike[str],
+    *,
+    triangles: int = TRIANGLES,
+    q: ArrayLike | None = None,
+) -> StudioPage:
+    """Write a page for arms that are ready to be shown, whole or not at all."""
+    if not 1 <= len(shown) <= MOST_ARMS:
+        raise InputError(f"studio: expected one arm or two, got {len(shown)}.")
+    check_ending(path, ENDINGS, "a page for a browser")
+    check_whole(triangles, "studio, triangles", 100, 1_000_000)
+    ask = {} if q is None else {"q": one_state(shown[0].arm, "studio", q=q)[0].tolist()}
+    write_text(path, page_text(shown, triangles=triangles, ask=ask))
+    missing = [str(entry) for each in shown if each.visuals is not None for entry in each.visuals.missing]
+    return StudioPage(Path(path), tuple(missing))
+
+
+def write_recording(simulation: Simulation, path: str | os.PathLike[str]) -> None:
+    """Write a page that plays a simulation, whole or not at all."""
+    check_ending(path, ENDINGS, "a page for a browser")
+    write_text(path, recording_page(simulation))
+
+
+def recording_page(simulation: Simulation, plays: bool = False) -> str:
+    """The text of a page that holds a simulation, and `plays` it when it opens."""
+    return page_text(
+        [ShownArm(simulation.arm, *origin_of(simulation.arm))],
+        summary=summary_of(simulation),
+        recording=recording_of(simulation),
+        ask={"mode": "play"} if plays else {},
+    )
+
+
+@dataclass(frozen=True)
+class ShownArm:
+    """An arm, how Python and the command line get it, and its meshes."""
+
+    arm: Arm
+    python: str
+    command: str
+    visuals: VisualSet | None = None
+
+
+def shown_arm(
+    given: ArmLike,
+    meshes: bool | str | os.PathLike[str] = False,
+    packages: Mapping[str, str | os.PathLike[str]] | None = None,
+) -> ShownArm:
+    """An arm, or the one of a name or file, ready to be shown."""
+    if isinstance(given, Arm):
+        if meshes is True:
+            raise InputError(
+                "studio, meshes: an Arm holds no meshes; give the file that it was loaded from: "
+                "meshes='robot.urdf'."
+            )
+        check_arm(given, "studio", moves=True)
+        seen = load_visuals(meshes, packages=packages) if meshes else None
+        return ShownArm(given, *origin_of(given), seen)
+    if not isinstance(given, str | os.PathLike):
+        raise InputError(f"studio: expected an Arm, a name or a file, got {shorten(given)}.")
+    arm, text = load(given, packages=packages), os.fspath(given)
+    check_arm(arm, "studio", moves=True)
+    source = given if meshes is True else meshes
+    seen = load_visuals(source, packages=packages) if source else None
+    return ShownArm(arm, f"fa.load({text!r})", shlex.quote(text), seen)
+
+
+def origin_of(arm: Arm) -> tuple[str, str]:
+    """How Python and the command line get an arm: a built-in one by its name, others by the arm file that the
+    page can save.
+    """
+    name = arm.name
+    try:
+        is_known = is_builtin(name) and load(name) == arm
+    except ForearmError:
+        is_known = False
+    if not is_known:
+        plain = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)[:60] or "arm"
+        name = f"{plain}.toml"
+    return f"fa.load({name!r})", shlex.quote(name)
+
+
+def page_text(shown: Sequence[ShownArm], *, triangles: int = TRIANGLES, **more: Any) -> str:
+    """The text of a page for these arms."""
+    origins = [(each.python, each.command) for each in shown]
+    visuals = [each.visuals for each in shown]
+    return studio_page([each.arm for each in shown], origins, visuals, triangles=triangles, **more)

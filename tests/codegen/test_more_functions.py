@@ -1,0 +1,237 @@
+"""Every function of an arm, a step of its simulation and controllers in Rust, CUDA C, MATLAB and Structured
+Text: what the reference says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from codegen.batch_running import EVERY_OTHER, MORE, Job, checked, needs, run_jobs, write_all
+from codegen.programs import loops
+from codegen.running import run, runner
+from codegen.test_functions import ARMS, LOADED
+from codegen.test_parameters import other_values, with_values
+from codegen.test_simulation_step import ARMS as STEPPED
+from codegen.test_simulation_step import (
+    SAME,
+    H,
+    first_state,
+    in_machine_code,
+    method_of,
+    opened,
+    pushed,
+    start,
+)
+from codegen.truths import GENERAL, Given, assert_close, assert_true, given
+from control.test_code import ARMS as DRIVEN
+from control.test_code import PYTHON, TOLERANCE, samples, volts
+from sweeps import long
+
+import forearm as fa
+from forearm import Arm, dynamics, kinematics
+from forearm.codegen.generate import program_for, step_program
+from forearm.codegen.simulation_step import TracedPlant
+from forearm.control.code import controller_program
+from forearm.control.laws import LAWS
+from forearm.drives.motor import constants_of
+
+# The pose of the hand that a solution has; iterations stop below 1e-9.
+POSE, SOLVED = 1e-10, 1e-9
+STEPS = 12
+GEARED = fa.load(Path(__file__).parents[1] / "data" / "geared.toml")
+INVERSE = {"puma560": fa.load("puma560").rigid(), "stanford": fa.load("stanford").rigid()}
+
+
+def posed(arm: Arm) -> dict[str, Any]:
+    """A pose within reach, and where to begin."""
+    low, high = np.array([(max(j.limits.lower, -2.0), min(j.limits.upper, 2.0)) for j in arm.joints]).T
+    q = low + (high - low) * np.linspace(0.3, 0.6, arm.n)
+    return {"q": q + 0.04, "T": kinematics.forward(arm, q)}
+
+
+def assert_posed(made: dict[str, Any], arm: Arm, state: dict[str, Any]) -> None:
+    """Every branch leads to the pose, and so does the iteration."""
+    if "q_branches" in made:
+        there = [row for row in made["q_branches"] if not np.isnan(row).any()]
+        truth = kinematics.inverse(arm, state["T"]).q
+        assert len(there) == len(truth) > 0
+        for row in there:
+            assert np.abs(kinematics.forward(arm, row) - state["T"]).max() < POSE
+    else:
+        assert made["error"].max() < SOLVED
+        assert np.abs(kinematics.forward(arm, made["q_found"]) - state["T"]).max() < 10.0 * SOLVED
+
+
+def assert_all_functions(
+    language: str, names: list[str], folder: Path, seeds: tuple[int, ...] = (6,)
+) -> None:
+    """Of several arms at once; of those with open parameters also with other values of them."""
+    jobs, checks = list[Job](), list[Any]()
+    for k, name in enumerate(names):
+        arm = ARMS[name]
+        rows = [given(arm, seed) for seed in seeds]
+        for function in GENERAL:
+            jobs.append(Job(program_for(arm, function, name=f"f{k}_{function}"), [g._asdict() for g in rows]))
+            checks.append((arm, function, rows))
+    for (arm, function, rows), made in zip(checks, run_jobs(language, jobs, folder), strict=True):
+        for g, outputs in zip(rows, made, strict=True):
+            assert_true([*outputs.values()], arm, function, g)
+
+
+@pytest.mark.slow
+@EVERY_OTHER
+def test_every_function(language: str, tmp_path: Path) -> None:
+    assert_all_functions(language, ["tree"], tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("names", [[n for n in ARMS if n != "panda"], ["panda"]], ids=["many", "panda"])
+@EVERY_OTHER
+def test_every_function_of_every_arm(language: str, names: list[str], tmp_path: Path) -> None:
+    assert_all_functions(language, names, tmp_path, (1, 2, 3))
+
+
+@pytest.mark.slow
+@EVERY_OTHER
+def test_what_iterates_decides_and_is_prepared(language: str, tmp_path: Path) -> None:
+    """Inverse kinematics in both ways, accelerations under gears, and open parameters."""
+    arm, g = INVERSE["puma560"], given(GEARED, 3)
+    state, tree = posed(arm), given(ARMS["tree"], 5)
+    both = program_for(ARMS["tree"], ("inverse_dynamics", "inertia_matrix"), "all", name="both")
+    other = other_values(ARMS["tree"], list(both.parameters))
+    g = g._replace(tau=dynamics.inverse(GEARED, g.q, g.qd, g.qdd))
+    jobs = [
+        Job(program_for(arm, "inverse_kinematics", name="closed"), [state]),
+        Job(program_for(arm, "numeric_inverse_kinematics", name="steps"), [state]),
+        Job(program_for(GEARED, "forward_dynamics", name="under_load"), [g._asdict()]),
+        Job(both, [tree._asdict()], np.array([*other.values()])),
+    ]
+    closed, steps, under_load, prepared = run_jobs(language, jobs, tmp_path)
+    assert_posed(closed[0], arm, state)
+    assert_posed(steps[0], arm, state)
+    assert_close(under_load[0]["qdd"], g.qdd, 1e-9, "accelerations under load")
+    changed = with_values(ARMS["tree"], other)
+    assert_true([prepared[0]["tau"]], changed, "inverse_dynamics", tree)
+    assert_true([prepared[0]["M"]], changed, "inertia_matrix", tree)
+
+
+@pytest.mark.long
+@EVERY_OTHER
+def test_friction_that_depends_on_the_load(language: str, tmp_path: Path) -> None:
+    jobs, checks = list[Job](), list[tuple[Arm, Given]]()
+    for k, arm in enumerate([*LOADED.values(), GEARED]):
+        for seed, size in enumerate((0.0, 1.0, 30.0)):
+            g = given(arm, seed)
+            g = g._replace(tau=size * g.tau)
+            jobs.append(Job(program_for(arm, "forward_dynamics", name=f"forward_{k}_{seed}"), [g._asdict()]))
+            checks.append((arm, g))
+    for (arm, g), (made,) in zip(checks, run_jobs(language, jobs, tmp_path), strict=True):
+        assert_close(dynamics.inverse(arm, g.q, g.qd, made["qdd"]), g.tau, 1e-10)
+
+
+@pytest.mark.long
+@EVERY_OTHER
+def test_inverse_kinematics_of_other_arms(language: str, tmp_path: Path) -> None:
+    arms = [*INVERSE.values(), fa.load("ur5").rigid(), fa.load("panda").rigid()]
+    jobs, checks = list[Job](), list[Any]()
+    for k, arm in enumerate(arms):
+        for function in ("inverse_kinematics", "numeric_inverse_kinematics"):
+            if function == "inverse_kinematics" and arm.name == "panda":
+                continue
+            jobs.append(Job(program_for(arm, function, name=f"i{k}_{function}"), [posed(arm)]))
+            checks.append(arm)
+    for job, arm, (made,) in zip(jobs, checks, run_jobs(language, jobs, tmp_path), strict=True):
+        assert_posed(made, arm, posed(arm))
+        with np.errstate(invalid="ignore"):
+            python = run(job.program, "python", tmp_path, job.states[0])
+        for name, array in python.items():
+            np.testing.assert_allclose(made[name], array, rtol=0.0, atol=1e-8, equal_nan=True)
+
+
+def steps(name: str, is_open: bool, folder: Path) -> tuple[Job, Any]:
+    """Steps of a simulation, each from the state of generated Python, and the states of machine code."""
+    arm = STEPPED[name]
+    title = f"step_{name.replace(' ', '_')}"
+    program = step_program(arm, "rk4", "torque", opened(arm) if is_open else [], title)
+    first, states = first_state(arm, TracedPlant(arm, voltage=False)), list[dict[str, Any]]()
+    state = {a.name: np.array(getattr(first, a.name)) for a in program.inputs[:-2]}
+    call = runner(program, "python", folder)
+    for k in range(STEPS):
+        states.append(state | {"tau": np.array(pushed(arm, k)), "h": np.array([H])})
+        state = {key.removesuffix("_next"): value for key, value in call(states[-1], None).items()}
+    return Job(program, states), in_machine_code(arm, method_of("rk4"), *start(arm))[0]
+
+
+def assert_steps(language: str, names: dict[str, bool], folder: Path) -> None:
+    jobs, truths = zip(*(steps(name, is_open, folder) for name, is_open in names.items()), strict=True)
+    for truth, rows in zip(truths, run_jobs(language, jobs, folder), strict=True):
+        for k, made in enumerate(rows):
+            found = np.concatenate([made["q_next"], made["qd_next"]])
+            assert np.abs(found - truth[k + 1]).max() <= SAME * np.abs(truth).max()
+
+
+@pytest.mark.slow
+@EVERY_OTHER
+def test_a_step_of_a_simulation(language: str, tmp_path: Path) -> None:
+    assert_steps(language, {"dry": True}, tmp_path)
+
+
+@pytest.mark.long
+@EVERY_OTHER
+def test_steps_of_every_kind_of_arm(language: str, tmp_path: Path) -> None:
+    assert_steps(language, dict.fromkeys(STEPPED, False), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "laws", [["pid_gravity", "computed_torque"], *long([list(LAWS)])], ids=["two", "all"]
+)
+@EVERY_OTHER
+def test_controllers(language: str, laws: list[str], tmp_path: Path) -> None:
+    """Sample by sample what the controller of the same name gives; those with a state go on from it."""
+    arm = DRIVEN["random with limits"]()
+    jobs, expected = list[Job](), list[list[Any]]()
+    for law in laws:
+        _, program = controller_program(arm, law, name=f"servo_{law}", open_gains=True)
+        states, truths, state = list[dict[str, Any]](), list[Any](), np.zeros(arm.n)
+        controller, call = PYTHON[law](arm), runner(program, "python", tmp_path)
+        for sample in samples(arm, 4, 1):
+            row = dict(zip(("q_wanted", "qd_wanted", "qdd_wanted"), sample.wanted, strict=True))
+            states.append(row | {"q": sample.q, "qd": sample.qd, "state": state})
+            tau = controller.command(sample)
+            truths.append((volts(arm, tau, sample.qd), constants_of(arm).R * tau / constants_of(arm).K))
+            state = call(states[-1], None).get("state_next", state)
+        jobs.append(Job(program, states))
+        expected.append(truths)
+    for truths, rows in zip(expected, run_jobs(language, jobs, tmp_path), strict=True):
+        for (truth, scale), made in zip(truths, rows, strict=True):
+            size = np.abs(np.concatenate([scale, truth])).max()
+            assert np.abs(made["voltage"] - truth).max() <= TOLERANCE * size
+
+
+@pytest.mark.long
+def test_another_grammar_reads_structured_text() -> None:
+    """That of blark, which reads what TwinCAT does."""
+    blark = pytest.importorskip("blark.parse", reason="blark is not installed")
+    programs = [program_for(GEARED, "inverse_dynamics", ["gravity"]), loops().program()]
+    programs += [replace(programs[0], single=True)]
+    for program in programs:
+        parsed = blark.parse_source_code(MORE["st"].write(program)[0])
+        assert parsed.exception is None, parsed.exception
+
+
+@pytest.mark.long
+def test_big_programs_of_cuda_compile(tmp_path: Path) -> None:
+    needs("cuda")
+    programs = [program_for(ARMS["panda"], function, name=f"p_{function}") for function in GENERAL]
+    programs += [step_program(STEPPED["gears and bearings"], "rk4", "torque", name="p_step")]
+    for program in programs:
+        write_all("cuda", program, tmp_path)
+    (tmp_path / "all.cu").write_text("".join(f'#include "{p.name}.cu"\n' for p in programs), encoding="ascii")
+    checked(
+        ["nvcc", "-Werror", "all-warnings", "-arch=sm_80", "-cubin", "all.cu", "-o", "all.cubin"], tmp_path
+    )

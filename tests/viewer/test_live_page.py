@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import random_arm
+from viewer.browser import ARGUMENTS, find_browser, without_webgl
 from viewer.stream_client import PATIENCE, port_of
 
 import forearm as fa
@@ -17,7 +17,6 @@ from forearm.viewer.live import LiveStudio, live_studio
 from forearm.viewer.studio_page import studio_page
 
 api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium")
 ARM = random_arm(7, 3, drives=False)
 MS = 1000.0
 RUN = """() => {
@@ -36,23 +35,20 @@ def serve(port: int = 0, host: str | None = None) -> LiveStudio:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    if CHROMIUM is None:
+    path = find_browser()
+    if path is None:
         pytest.skip("chromium is not installed")
     with api.sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-background-networking", "--disable-gpu"]
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield browser
         browser.close()
 
 
 def opened(context: Any, studio: LiveStudio, said: list[str]) -> Any:
-    def listen(text: str) -> None:
-        if "GL Driver Message" not in text:  # drivers that draw without a GPU complain of themselves
-            said.append(text)
-
     tab = context.new_page()
+    tab.add_init_script(without_webgl())  # which costs a processor more than all the rest
     tab.set_default_timeout(PATIENCE * MS)
-    tab.on("console", lambda message: listen(message.text))
+    tab.on("console", lambda message: said.append(message.text))
     tab.on("pageerror", lambda error: said.append(str(error)))
     tab.goto(studio.url)
     tab.evaluate("forearmStudio.ready")
@@ -83,7 +79,7 @@ def set_by_hand(tab: Any, studio: LiveStudio, q: Any) -> bool:
 def test_two_tabs_show_what_is_sent_and_find_the_program_again(browser: Any) -> None:
     rng = np.random.default_rng(3)
     said: list[str] = []
-    context = browser.new_context(viewport={"width": 500, "height": 400})
+    context = browser.new_context(viewport={"width": 400, "height": 400}, reduced_motion="reduce")
     with serve() as studio:
         port = port_of(studio)
         first = rng.normal(size=3)

@@ -36,7 +36,7 @@ PERIOD = 1.0 / 60.0  # s between messages to a tab
 BEAT = 5.0  # s between signs of life to a tab
 LOOK = 1.0  # s between looks whether a tab that gets nothing is still there
 PATIENCE = 10.0  # s that a request or a message may take to come or go
-LINGER = 0.5  # s in which who is refused may finish what it sends
+LINGER, MOST_LEFT = 0.5, 1 << 20  # s and bytes in which who is refused may finish what it sends
 MOST_CONNECTIONS, MOST_TABS = 64, 32
 MOST_BODY = 65_536  # bytes of joints that come back
 BUFFER = 1 << 17  # bytes on the way to a tab: a slow one sees what is new, not what piled up
@@ -235,9 +235,12 @@ def _let_finish(connection: socket.socket) -> None:
     """Read a little of what still comes: closing at once would take our answer from who is sending."""
     connection.shutdown(socket.SHUT_WR)
     connection.settimeout(LINGER)
-    for _ in range(16):
-        if not connection.recv(MOST_BODY):
+    until, left = time.monotonic() + LINGER, MOST_LEFT
+    while left > 0 and time.monotonic() < until:
+        data = connection.recv(PIECE)
+        if not data:
             return
+        left -= len(data)
 
 
 def _has_gone(connection: socket.socket) -> bool:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 from arms import random_arm
 from viewer.browser import ARGUMENTS, find_browser, without_webgl
-from viewer.stream_client import PATIENCE, port_of
+from viewer.stream_client import PATIENCE, eventually, port_of
 
 import forearm as fa
 from forearm.viewer.live import LiveStudio, live_studio
@@ -26,11 +26,16 @@ RUN = """() => {
 DRAWN = 1e-9  # of poses computed by other code
 
 
-def serve(port: int = 0, host: str | None = None) -> LiveStudio:
+def serve(
+    port: int = 0, host: str | None = None, arms: Sequence[fa.Arm] = (ARM,), rest: int = 20000
+) -> LiveStudio:
     def page(policy: str, script: str) -> str:
-        return studio_page([ARM], [("", "")], [None], triangles=100, policy=policy, more_script=script)
+        origins, visuals = [("", "")] * len(arms), [None] * len(arms)
+        assert "RESTS_AFTER = 20000" in script
+        script = script.replace("RESTS_AFTER = 20000", f"RESTS_AFTER = {rest}")
+        return studio_page(arms, origins, visuals, triangles=100, policy=policy, more_script=script)
 
-    return live_studio(page, [ARM], port=port, host=host)
+    return live_studio(page, arms, port=port, host=host)
 
 
 @pytest.fixture(scope="module")
@@ -139,3 +144,50 @@ def test_a_token_is_passed_on_notebooks_may_frame_the_page_and_another_page_repl
     with LiveStudio("<title>another</title>", [ARM], port=port):
         tab.wait_for_function("() => document.title === 'another'")
     context.close()
+
+
+@pytest.mark.long
+def test_two_arms_are_told_apart(browser: Any) -> None:
+    said: list[str] = []
+    context = browser.new_context()
+    with serve(arms=(ARM, random_arm(8, 2, drives=False))) as studio:
+        tab = opened(context, studio, said)
+        studio.send([0.1, 0.2, 0.3], t=0.0)
+        studio.send([-0.1, -0.2], t=0.0, arm=1)
+        wait_for_joints(tab, [0.1, 0.2, 0.3])
+        tab.wait_for_function("() => forearmStudio.getJoints(1)[1] === -0.2")
+        tab.evaluate(
+            "() => { forearmStudio.setJoints([0.01, 0.02], 1); forearmStudio.setJoints([0.03, 0, 0], 0); }"
+        )
+        assert eventually(lambda: studio.joints() is not None and studio.joints(1) is not None)
+        for arm in (0, 1):
+            found = studio.joints(arm)
+            assert found is not None
+            assert found.tolist() == tab.evaluate("(arm) => forearmStudio.getJoints(arm)", arm)
+    context.close()
+    assert said == []
+
+
+@pytest.mark.long
+def test_a_hidden_tab_lets_go_and_gets_what_it_missed_when_it_is_seen(browser: Any) -> None:
+    said: list[str] = []
+    context = browser.new_context()
+    hide = """(hidden) => {
+      Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }"""
+    with serve(rest=50) as studio:
+        tab = opened(context, studio, said)
+        studio.send([0.1, 0.2, 0.3], t=0.0)
+        wait_for_joints(tab, [0.1, 0.2, 0.3])
+        tab.evaluate(hide, True)
+        tab.wait_for_timeout(200)
+        assert eventually(lambda: studio._server.tabs == 0)
+        for k in range(1, 20):
+            studio.send([0.1, 0.2, 0.01 * k], t=0.1 * k)
+        assert tab.evaluate("() => forearmStudio.run().t.length") == 1
+        tab.evaluate(hide, False)
+        wait_for_joints(tab, [0.1, 0.2, 0.01 * 19])
+        assert tab.evaluate("() => forearmStudio.run().t.length") == 20
+    context.close()
+    assert said == []

@@ -1,0 +1,287 @@
+"""A studio that shows what a running program sends: `fa.studio(arm)` without a path."""
+
+from __future__ import annotations
+
+import atexit
+import html
+import math
+import os
+import re
+import secrets
+import socket
+import threading
+import time
+import webbrowser
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError, shorten
+from forearm.values import LARGEST, as_finite, as_floats, check_number, check_whole, is_number
+from forearm.viewer.live_feed import LiveFeed
+from forearm.viewer.live_request import LOCAL, RequestRefused, Visitors
+from forearm.viewer.live_server import StudioServer
+
+Floats = NDArray[np.float64]
+SCRIPT = Path(__file__).with_name("page") / "live.js"
+POLICY = "; connect-src 'self'"  # what the page may do beyond one in a file
+EVERYWHERE = ("0.0.0.0", "::")
+TOKEN_BYTES = 24
+HEIGHT = 640  # px in a notebook
+PLAN_RATE, LEAST_ROWS, MOST_ROWS = 250.0, 50, 2000  # rows of a plan: 1/s, and how many at least and at most
+
+
+def live_studio(
+    page: Callable[[str, str], str], arms: Sequence[Arm], *, host: str | None = None, port: int = 0
+) -> LiveStudio:
+    """Serve the page of some arms.
+
+    Args:
+        page: gives the page's text; it gets what the page's Content-Security-Policy allows beyond the usual,
+            and a script that goes behind its own.
+        arms: the arms on the page.
+        host: the address or name to listen at; requests then need the token that is in `url`. None: this
+            machine alone, without a token.
+        port: the port to listen at; 0: a free one.
+    """
+    script = re.sub(r"^[ \t]*//.*\n|^[ \t]+", "", SCRIPT.read_text(encoding="utf-8"), flags=re.M)
+    return LiveStudio(page(POLICY, script), arms, host=host, port=port)
+
+
+class LiveStudio:
+    """A page on this machine that shows what the program sends, in every tab that is open.
+
+    Tabs may come and go, and so may the program: they find it again at the same port. `send` and `plan` never
+    wait for a tab. All methods may be called from any thread.
+
+    Args:
+        page: the text of the page, with `live.js` among its scripts.
+        arms: the arms on it.
+        host: the address or name to listen at, with a token; None: 127.0.0.1, without one.
+        port: the port to listen at; 0: a free one.
+    """
+
+    def __init__(self, page: str, arms: Sequence[Arm], *, host: str | None = None, port: int = 0) -> None:
+        if host is not None and not (isinstance(host, str) and host):
+            raise InputError(f"studio, host: expected an address or a name, got {shorten(host)}.")
+        check_whole(port, "studio, port", 0, 65535)
+        self._name = " and ".join(arm.name for arm in arms)
+        self._sizes = [arm.n for arm in arms]
+        self._began = time.monotonic()
+        self._joints: list[Floats | None] = [None] * len(arms)
+        self._lock = threading.Lock()
+        self._end = ""  # why nothing can be sent any more
+        self._feed = LiveFeed(len(arms))
+        token = None if host is None else secrets.token_urlsafe(TOKEN_BYTES)
+        try:
+            self._server = StudioServer(
+                (host or "127.0.0.1", port), _visitors(host, token), page, self._feed, self._take_joints
+            )
+        except OSError as error:
+            raise InputError(
+                f"studio: cannot listen at {shorten(host or '127.0.0.1')}, port {port}: "
+                f"{error.strerror or error}. Choose another port, or 0 for a free one."
+            ) from error
+        self._url = _url(host, self._server.port, token)
+        _open.add(self)
+
+    @property
+    def url(self) -> str:
+        """Where a browser finds it, with the token if there is one."""
+        return self._url
+
+    def open(self) -> bool:
+        """Open a tab in the user's browser; False where there is none."""
+        self._check_open("open")
+        return webbrowser.open(self._url)
+
+    def send(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+        t: float | None = None,
+        arm: int = 0,
+    ) -> None:
+        """Show a state, and put it on the curves.
+
+        Tabs are drawn about 60 times a second; states that come faster are all on the curves, up to about
+        10,000 per second.
+
+        Args:
+            q: joint coordinates (n,), rad or m.
+            qd: their velocities (n,); None: 0.
+            tau: torques (n,), N m or N; None: those of q and qd without acceleration.
+            t: time in s, which starts new curves where it goes back; None: s since the studio began.
+            arm: which arm on the page, from 0.
+        """
+        self._check_open("send")
+        n = self._size(arm, "send")
+        given = {"q": q} | {name: x for name, x in (("qd", qd), ("tau", tau)) if x is not None}
+        values: dict[str, Any] = {
+            name: _within(as_finite(x, (n,), f"send, {name}"), f"send, {name}").tolist()
+            for name, x in given.items()
+        }
+        values["t"] = time.monotonic() - self._began if t is None else check_number(t, "send, t")
+        self._feed.add_state(int(arm), values)
+
+    def plan(self, motion: Any, arm: int = 0) -> None:
+        """Show a motion: tabs play it.
+
+        Args:
+            motion: a `Plan`, anything else with `.duration` and `.at(t)`, a `Simulation`, or times (m,) and
+                joints (m, n).
+            arm: which arm on the page, from 0.
+        """
+        self._check_open("plan")
+        t, q = _rows(motion, self._size(arm, "plan"))
+        self._feed.add_plan(int(arm), {"t": t.tolist(), "q": q.tolist()})
+
+    def joints(self, arm: int = 0) -> Floats | None:
+        """The joints (n,) that a user set last in any tab, by slider, mouse or keys; None: nobody did yet.
+
+        Args:
+            arm: which arm on the page, from 0.
+        """
+        self._size(arm, "joints")
+        q = self._joints[arm]
+        return None if q is None else q.copy()
+
+    def close(self) -> None:
+        """Free the port. Tabs stay as they are, and wait for another studio there."""
+        with self._lock:
+            if self._end:
+                return
+            self._end = "is closed; make another by fa.studio"
+        _open.discard(self)
+        self._server.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        tabs = self._server.tabs
+        said = self._end.partition(";")[0] or f"{self._url}, {tabs} {'tab' if tabs == 1 else 'tabs'}"
+        return f"<LiveStudio of {shorten(self._name)}: {said}>"
+
+    def _repr_html_(self) -> str:
+        """The page itself, in a frame."""
+        if self._end:
+            return f"<p>{html.escape(repr(self))}</p>"
+        address = html.escape(self._url)
+        style = f"width:100%;height:{HEIGHT}px;border:0"
+        return f'<iframe src="{address}" title="live studio" style="{style}"></iframe>'
+
+    def _check_open(self, what: str) -> None:
+        if self._end:
+            raise InputError(f"{what}: this studio {self._end}.")
+
+    def _size(self, arm: object, what: str) -> int:
+        return self._sizes[check_whole(arm, f"{what}, arm", 0, len(self._sizes) - 1)]
+
+    def _take_joints(self, content: object) -> None:
+        """Joints from a tab, checked as whatever comes from outside."""
+        given = content if isinstance(content, dict) else {}
+        arm, q = given.get("arm"), given.get("q")
+        if not isinstance(arm, int) or isinstance(arm, bool) or not 0 <= arm < len(self._sizes):
+            raise RequestRefused(400, "There is no such arm.")
+        if not isinstance(q, list) or len(q) != self._sizes[arm] or not all(map(is_number, q)):
+            raise RequestRefused(400, f"The joints must be {self._sizes[arm]} numbers.")
+        if not all(abs(x) <= LARGEST for x in q):
+            raise RequestRefused(400, f"No number may exceed {LARGEST:g}.")
+        self._joints[arm] = np.array([float(x) for x in q])
+
+    def _leave_to_parent(self) -> None:
+        self._lock = threading.Lock()  # the other one may be held by a thread that is not here
+        self._end = "belongs to the process that this one was forked from; send from there"
+        self._server.abandon()
+
+
+def _rows(motion: Any, n: int) -> tuple[Floats, Floats]:
+    """Times (m,) and joints (m, n) of whatever says where joints go."""
+    from forearm.simulation.result import Simulation
+
+    if isinstance(motion, Simulation):
+        times = _times(float(motion.t[0]), float(motion.t[-1]))
+        pair: Any = (times, motion.at(times)[0])
+    elif hasattr(motion, "duration") and hasattr(motion, "at"):
+        times = _times(0.0, check_number(motion.duration, "plan, duration"))
+        pair = (times, motion.at(times)[0])
+    elif hasattr(motion, "t") and hasattr(motion, "q"):
+        pair = (motion.t, motion.q)
+    else:
+        pair = motion
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise InputError(
+            "plan: expected a Plan, a motion, a Simulation, or times and joints (t, q), "
+            f"got {shorten(motion)}."
+        )
+    t = as_floats(pair[0], "plan, t")
+    if t.ndim != 1 or len(t) < 2:
+        raise InputError(f"plan, t: expected two times or more, (m,), got shape {t.shape}.")
+    t, q = as_finite(t, t.shape, "plan, t"), as_finite(pair[1], (len(t), n), "plan, q")
+    if (np.diff(t) < 0.0).any():
+        raise InputError("plan, t: times must be non-decreasing.")
+    kept = np.unique(np.linspace(0, len(t) - 1, min(len(t), MOST_ROWS)).astype(int))
+    return _within(t[kept], "plan, t"), _within(q[kept], "plan, q")
+
+
+def _times(start: float, end: float) -> Floats:
+    if not end > start:
+        raise InputError(f"plan: expected a motion that takes time, got one from {start:g} to {end:g} s.")
+    rows = math.ceil(min(max((end - start) * PLAN_RATE, LEAST_ROWS), MOST_ROWS - 1.0))
+    return np.clip(np.linspace(start, end, rows + 1), start, end)
+
+
+def _within(x: Floats, what: str) -> Floats:
+    if x.size and np.abs(x).max() > LARGEST:
+        raise InputError(f"{what}: no number may exceed {LARGEST:g}, got {shorten(x.tolist())}.")
+    return x
+
+
+def _visitors(host: str | None, token: str | None) -> Visitors:
+    """By which names the server may be asked."""
+    if host is None:
+        return Visitors()
+    here = socket.gethostname().lower()
+    if host in EVERYWHERE:
+        return Visitors(LOCAL | {here, f"{here}.local"}, True, token)
+    return Visitors(LOCAL | {_bracketed(host).lower()}, False, token)
+
+
+def _url(host: str | None, port: int, token: str | None) -> str:
+    name = "127.0.0.1" if host is None or host in EVERYWHERE else _bracketed(host)
+    return f"http://{name}:{port}/" + (f"?token={token}" if token else "")
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+_open: set[LiveStudio] = set()  # those that serve: they do so until they are closed, whoever holds them
+
+
+def _close_all() -> None:
+    for studio in list(_open):
+        studio.close()
+
+
+def _in_child() -> None:
+    for studio in _open:
+        studio._leave_to_parent()
+    _open.clear()
+
+
+atexit.register(_close_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)

@@ -1,0 +1,150 @@
+"""What a program sent, kept for the tabs that show it: the last states, the last plans.
+
+Every message has a number. A tab asks for what came after the last number that it knows, whenever it is
+ready: the program never waits for a tab, and what is kept does not grow with the number of tabs.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+HISTORY = 4096  # states that are kept, of all arms together: 4 s at 1 kHz
+PLANS = 8  # plans that are kept
+MOST_ROWS = 512  # states of an arm in one message; of more, equally many are left out in between
+NAME_BYTES = 6
+
+
+@dataclass(frozen=True)
+class SentState:
+    """A state of an arm; its text is made when the first tab asks for it."""
+
+    number: int
+    arm: int
+    values: dict[str, Any]
+
+    @cached_property
+    def text(self) -> str:
+        """The state as JSON."""
+        return _json(self.values)
+
+
+@dataclass(frozen=True)
+class SentPlan:
+    """A plan for an arm, as JSON."""
+
+    number: int
+    text: str
+
+
+Sent = TypeVar("Sent", SentState, SentPlan)
+
+
+class LiveFeed:
+    """States and plans with numbers; one lock, held for no longer than it takes to copy references."""
+
+    def __init__(self, arms: int) -> None:
+        self.name = secrets.token_hex(NAME_BYTES)  # numbers of another run of the program mean nothing here
+        self.is_closed = False
+        self._news = threading.Condition()
+        self._number = 0
+        self._states: deque[SentState] = deque(maxlen=HISTORY)
+        self._plans: deque[SentPlan] = deque(maxlen=PLANS)
+        self._latest: list[SentState | None] = [None] * arms
+
+    def add_state(self, arm: int, values: dict[str, Any]) -> None:
+        """A state for every tab; the oldest one goes."""
+        with self._news:
+            self._number += 1
+            state = SentState(self._number, arm, values)
+            self._states.append(state)
+            self._latest[arm] = state
+            self._news.notify_all()
+
+    def add_plan(self, arm: int, values: dict[str, Any]) -> None:
+        """A plan for every tab."""
+        text = _json({"type": "plan", "arm": arm} | values)
+        with self._news:
+            self._number += 1
+            self._plans.append(SentPlan(self._number, text))
+            self._news.notify_all()
+
+    def close(self) -> None:
+        """All who wait go on, and find it closed."""
+        with self._news:
+            self.is_closed = True
+            self._news.notify_all()
+
+    def after(self, last: int | None, patience: float) -> tuple[int, list[str]]:
+        """Messages behind number `last`, or what a new tab needs (None): the latest state of each arm and the
+        latest plan. Waits for the first of them, `patience` s at most. Also gives the number to go on from.
+        """
+        with self._news:
+            if last is None:
+                states = [state for state in self._latest if state is not None]
+                plans = list(self._plans)[-1:]
+            else:
+                self._news.wait_for(lambda: self.is_closed or self._number > last, patience)
+                states, plans = _behind(last, self._states), _behind(last, self._plans)
+            number = self._number
+        return number, _messages([*states, *plans])
+
+    def place(self, number: int) -> str:
+        """A number as the id of an event."""
+        return f"{self.name}-{number}"
+
+    def number_of(self, place: str) -> int | None:
+        """The number that an id stands for; None where it is not of this feed."""
+        name, _, digits = place.partition("-")
+        if name != self.name or not digits.isascii() or not digits.isdigit() or len(digits) > 18:
+            return None
+        number = int(digits)
+        return number if number <= self._number else None
+
+
+def _behind(last: int, kept: deque[Sent]) -> list[Sent]:
+    """Those after a number, from the end: what was shown already is not gone through."""
+    found = []
+    for each in reversed(kept):
+        if each.number <= last:
+            break
+        found.append(each)
+    return found
+
+
+def _messages(kept: Iterable[SentState | SentPlan]) -> list[str]:
+    """As JSON, in the order in which they came; the states between two plans go together, arm by arm."""
+    made: list[str] = []
+    states: dict[int, list[SentState]] = {}
+    for each in sorted(kept, key=lambda message: message.number):
+        if isinstance(each, SentState):
+            states.setdefault(each.arm, []).append(each)
+        else:
+            made += [*_batches(states), each.text]
+            states = {}
+    return made + _batches(states)
+
+
+def _batches(states: dict[int, list[SentState]]) -> list[str]:
+    return [
+        f'{{"type":"states","arm":{arm},"rows":[{",".join(state.text for state in _thinned(rows))}]}}'
+        for arm, rows in states.items()
+    ]
+
+
+def _thinned(rows: list[SentState]) -> list[SentState]:
+    """Of too many as many as there may be, the last one among them."""
+    if len(rows) <= MOST_ROWS:
+        return rows
+    last = len(rows) - 1
+    return [rows[k * last // (MOST_ROWS - 1)] for k in range(MOST_ROWS)]
+
+
+def _json(values: dict[str, Any]) -> str:
+    return json.dumps(values, allow_nan=False, separators=(",", ":"))

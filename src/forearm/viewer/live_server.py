@@ -1,0 +1,250 @@
+"""The server behind a live studio: its page, a stream of events to each tab, joints that come back.
+
+    GET  /         the page
+    GET  /events   Server-Sent Events: states and plans as they are sent, for as long as the tab is open
+    POST /joints   joints that a user set in a tab: {"arm": 0, "q": [...]}
+
+Each connection has a thread and takes one request. Nothing is logged, and no error leaves a thread.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import selectors
+import socket
+import socketserver
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from http import HTTPStatus
+from typing import Any
+
+from forearm.viewer.live_feed import LiveFeed
+from forearm.viewer.live_request import (
+    BrowserRequest,
+    RequestRefused,
+    Visitors,
+    check_own_page,
+    read_body,
+    read_request,
+)
+
+PERIOD = 1.0 / 60.0  # s between messages to a tab
+BEAT = 5.0  # s between signs of life to a tab
+LOOK = 1.0  # s between looks whether a tab that gets nothing is still there
+PATIENCE = 10.0  # s that a request or a message may take to come or go
+LINGER, MOST_LEFT = 0.5, 1 << 20  # s and bytes in which who is refused may finish what it sends
+MOST_CONNECTIONS, MOST_TABS = 64, 32
+MOST_BODY = 65_536  # bytes of joints that come back
+BUFFER = 1 << 17  # bytes on the way to a tab: a slow one sees what is new, not what piled up
+PIECE = 1 << 16  # bytes of an answer that are sent at a time
+RETRY = 1000  # ms until a browser tries again
+HEADERS = (
+    "Connection: close",
+    "Cache-Control: no-store",
+    "X-Content-Type-Options: nosniff",
+    "Referrer-Policy: same-origin",
+    "Cross-Origin-Resource-Policy: same-origin",
+)
+# Who may show the page in a frame, where no token keeps strangers away: notebooks on this machine.
+FRAMES = "frame-ancestors 'self' http://localhost:* http://127.0.0.1:* vscode-webview: vscode-file:"
+METHODS = {"/": "GET", "/events": "GET", "/joints": "POST"}
+
+
+class StudioServer(socketserver.TCPServer):
+    """Serves from the moment that it is made until `close`; `taken` is given what comes back from tabs, and
+    says by a RequestRefused that it is wrong.
+    """
+
+    allow_reuse_address = os.name != "nt"  # there it would let others take the port over
+    request_queue_size = 32
+
+    def __init__(
+        self,
+        address: tuple[str, int],
+        visitors: Visitors,
+        page: str,
+        feed: LiveFeed,
+        taken: Callable[[object], None],
+    ) -> None:
+        self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        self._visitors, self._page, self._feed, self._taken = visitors, page.encode(), feed, taken
+        self._digest = hashlib.sha256(self._page).hexdigest()[:16]
+        self._open: dict[socket.socket, threading.Thread] = {}
+        self._lock = threading.Lock()
+        self.tabs = 0
+        super().__init__(address, socketserver.BaseRequestHandler)
+        self._thread = threading.Thread(
+            target=self.serve_forever, args=(0.1,), name="forearm studio", daemon=True
+        )
+        self._thread.start()
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self.server_address[1])
+
+    def close(self) -> None:
+        """Free the port, let go of all tabs and end all threads."""
+        self._feed.close()
+        self.shutdown()
+        self.server_close()
+        with self._lock:
+            still = dict(self._open)
+        for connection in still:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)  # whoever waits on it goes on
+        for thread in (self._thread, *still.values()):
+            thread.join(PATIENCE)
+
+    def abandon(self) -> None:
+        """In a process that was forked: the sockets belong to the other one, and stay open there."""
+        for connection in (self.socket, *self._open):
+            connection.close()
+
+    # ---- what socketserver calls -------------------------------------------------------------------------
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        """The next connection; without files to open it waits before the next attempt."""
+        try:
+            return self.socket.accept()
+        except OSError:
+            time.sleep(PERIOD)
+            raise
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """A thread for each connection, as far as they go."""
+        thread = threading.Thread(
+            target=self._converse, args=(request,), name="forearm studio client", daemon=True
+        )
+        with self._lock:
+            if len(self._open) >= MOST_CONNECTIONS:
+                raise ConnectionRefusedError
+            self._open[request] = thread
+        thread.start()
+
+    def close_request(self, request: Any) -> None:
+        """The end of a connection."""
+        with self._lock:
+            self._open.pop(request, None)
+        request.close()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Whatever a stranger's connection did is not for the program's terminal."""
+
+    # ---- a connection ------------------------------------------------------------------------------------
+
+    def _converse(self, connection: socket.socket) -> None:
+        try:
+            try:
+                self._answer(connection)
+            except RequestRefused as refusal:
+                _send(connection, refusal.status, "text/plain", f"{refusal.why}\n".encode(), *refusal.headers)
+                _let_finish(connection)
+        except OSError:
+            pass  # the tab was closed
+        finally:
+            self.shutdown_request(connection)
+
+    def _answer(self, connection: socket.socket) -> None:
+        request = read_request(connection, PATIENCE)
+        self._visitors.check(request)
+        method = METHODS.get(request.path)
+        if method is None:
+            raise RequestRefused(404, "There is nothing of this name.")
+        if request.method != method:
+            raise RequestRefused(405, f"This takes {method} alone.", f"Allow: {method}")
+        connection.settimeout(PATIENCE)
+        if request.path == "/":
+            frames = () if self._visitors.token else (f"Content-Security-Policy: {FRAMES}",)
+            _send(connection, 200, "text/html", self._page, *frames)
+        elif request.path == "/events":
+            check_own_page(request, needed=False)
+            self._admit(connection, request)
+        else:
+            check_own_page(request, needed=True)
+            self._taken(_content(connection, request))
+            _send(connection, 204, "", b"")
+
+    def _admit(self, connection: socket.socket, request: BrowserRequest) -> None:
+        with self._lock:
+            if self.tabs >= MOST_TABS:
+                raise RequestRefused(503, f"{MOST_TABS} tabs are open already.")
+            self.tabs += 1
+        try:
+            self._stream(connection, request)
+        finally:
+            with self._lock:
+                self.tabs -= 1
+
+    def _stream(self, connection: socket.socket, request: BrowserRequest) -> None:
+        """States and plans for as long as the tab takes them."""
+        feed = self._feed
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER)
+        last = feed.number_of(request.header("Last-Event-ID") or request.query.get("after", ""))
+        last, messages = feed.after(last, 0.0)  # before the tab hears anything: it misses nothing from here
+        hello = f'retry: {RETRY}\nevent: hello\ndata: {{"page":"{self._digest}"}}\n\n'
+        connection.sendall(_head(200, "text/event-stream", None) + hello.encode())
+        beaten = time.monotonic()
+        while not feed.is_closed:
+            if messages:
+                events = (f"id: {feed.place(last)}\ndata: {message}\n\n" for message in messages)
+                connection.sendall("".join(events).encode())
+                time.sleep(PERIOD)
+            elif _has_gone(connection):
+                return
+            elif time.monotonic() - beaten >= BEAT:
+                connection.sendall(b"event: beat\ndata: {}\n\n")
+                beaten = time.monotonic()
+            last, messages = feed.after(last, LOOK)
+
+
+def _content(connection: socket.socket, request: BrowserRequest) -> object:
+    """The JSON of a request."""
+    if (request.header("Content-Type") or "").partition(";")[0].strip().lower() != "application/json":
+        raise RequestRefused(415, "The content must be application/json.")
+    body = read_body(connection, request, MOST_BODY, PATIENCE)
+    try:
+        content: object = json.loads(body)
+    except (ValueError, RecursionError):
+        raise RequestRefused(400, "The content is no JSON.") from None
+    return content
+
+
+def _head(status: int, kind: str, length: int | None, *more: str) -> bytes:
+    """The head of an answer."""
+    lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", *HEADERS, *more]
+    if kind:
+        lines.append(f"Content-Type: {kind}; charset=utf-8")
+    if length is not None and status != HTTPStatus.NO_CONTENT:
+        lines.append(f"Content-Length: {length}")
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("ascii")
+
+
+def _send(connection: socket.socket, status: int, kind: str, body: bytes, *more: str) -> None:
+    connection.settimeout(PATIENCE)
+    connection.sendall(_head(status, kind, len(body), *more))
+    for start in range(0, len(body), PIECE):  # each in time: a large page on a slow line is not
+        connection.sendall(body[start : start + PIECE])
+
+
+def _let_finish(connection: socket.socket) -> None:
+    """Read a little of what still comes: closing at once would take our answer from who is sending."""
+    connection.shutdown(socket.SHUT_WR)
+    connection.settimeout(LINGER)
+    until, left = time.monotonic() + LINGER, MOST_LEFT
+    while left > 0 and time.monotonic() < until:
+        data = connection.recv(PIECE)
+        if not data:
+            return
+        left -= len(data)
+
+
+def _has_gone(connection: socket.socket) -> bool:
+    """Whether a tab, which has nothing more to say, closed its side."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(connection, selectors.EVENT_READ)
+        return bool(selector.select(0))

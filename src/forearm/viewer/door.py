@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from numpy.typing import ArrayLike
 
@@ -20,6 +20,7 @@ from forearm.kinematics.arguments import one_state
 from forearm.reading.textfile import write_text
 from forearm.simulation.result import Simulation
 from forearm.values import check_ending, check_whole
+from forearm.viewer.live import LiveStudio, live_studio
 from forearm.viewer.recording import recording_of, summary_of
 from forearm.viewer.studio_page import studio_page
 from forearm.visuals.load import load_visuals
@@ -54,29 +55,71 @@ class StudioPage:
         return f'<iframe srcdoc="{text}" style="width:100%;height:{HEIGHT}px;border:0"></iframe>'
 
 
+@overload
 def studio(
     arm: ArmLike | Sequence[ArmLike],
     path: str | os.PathLike[str],
+    *,
+    meshes: bool | str | os.PathLike[str] = ...,
+    packages: Mapping[str, str | os.PathLike[str]] | None = ...,
+    triangles: int = ...,
+    q: ArrayLike | None = ...,
+) -> StudioPage: ...
+
+
+@overload
+def studio(
+    arm: ArmLike | Sequence[ArmLike],
+    path: None = None,
+    *,
+    meshes: bool | str | os.PathLike[str] = ...,
+    packages: Mapping[str, str | os.PathLike[str]] | None = ...,
+    triangles: int = ...,
+    q: ArrayLike | None = ...,
+    host: str | None = ...,
+    port: int = ...,
+) -> LiveStudio: ...
+
+
+def studio(
+    arm: ArmLike | Sequence[ArmLike],
+    path: str | os.PathLike[str] | None = None,
     *,
     meshes: bool | str | os.PathLike[str] = False,
     packages: Mapping[str, str | os.PathLike[str]] | None = None,
     triangles: int = TRIANGLES,
     q: ArrayLike | None = None,
-) -> StudioPage:
-    """Write one page that carries the arm's own dynamics: nothing to install, nothing fetched.
+    host: str | None = None,
+    port: int = 0,
+) -> StudioPage | LiveStudio:
+    """Write one page that carries the arm's own dynamics: nothing to install, nothing fetched. Without a path
+    serve it on this machine, and show what the program sends.
 
     Args:
         arm: an arm, or the name or file that `fa.load` takes; two of them stand side by side.
-        path: the page to write, .html.
+        path: the page to write, .html; None: a `LiveStudio` serves it.
         meshes: whether meshes that a URDF, an MJCF or a parts file names are put in, or that file for an Arm;
             without them the arm is drawn by its joints and links.
         packages: folders of `package://` by name, as for `fa.load`.
         triangles: the most there may be in all meshes together.
         q: joint coordinates (n,) to begin with; None: 0, or as near as limits allow.
+        host: of a live studio the address or name to listen at; requests then need the token that is in its
+            `url`. None: this machine alone, without a token.
+        port: of a live studio the port to listen at; 0: a free one.
     """
     some = [arm] if isinstance(arm, Arm | str | os.PathLike) else list(arm)
     shown = [shown_arm(each, meshes, packages) for each in some]
-    return write_studio(shown, path, triangles=triangles, q=q)
+    if path is not None:
+        return write_studio(shown, path, triangles=triangles, q=q)
+    ask = _checked_ask(shown, triangles, q)
+    return live_studio(
+        lambda policy, script: page_text(
+            shown, triangles=triangles, ask=ask, policy=policy, more_script=script
+        ),
+        [each.arm for each in shown],
+        host=host,
+        port=port,
+    )
 
 
 def write_studio(
@@ -87,14 +130,19 @@ def write_studio(
     q: ArrayLike | None = None,
 ) -> StudioPage:
     """Write a page for arms that are ready to be shown, whole or not at all."""
-    if not 1 <= len(shown) <= MOST_ARMS:
-        raise InputError(f"studio: expected one arm or two, got {len(shown)}.")
     check_ending(path, ENDINGS, "a page for a browser")
-    check_whole(triangles, "studio, triangles", 100, 1_000_000)
-    ask = {} if q is None else {"q": one_state(shown[0].arm, "studio", q=q)[0].tolist()}
+    ask = _checked_ask(shown, triangles, q)
     write_text(path, page_text(shown, triangles=triangles, ask=ask))
     missing = [str(entry) for each in shown if each.visuals is not None for entry in each.visuals.missing]
     return StudioPage(Path(path), tuple(missing))
+
+
+def _checked_ask(shown: Sequence[ShownArm], triangles: int, q: ArrayLike | None) -> dict[str, Any]:
+    """What the page begins with."""
+    if not 1 <= len(shown) <= MOST_ARMS:
+        raise InputError(f"studio: expected one arm or two, got {len(shown)}.")
+    check_whole(triangles, "studio, triangles", 100, 1_000_000)
+    return {} if q is None else {"q": one_state(shown[0].arm, "studio", q=q)[0].tolist()}
 
 
 def write_recording(simulation: Simulation, path: str | os.PathLike[str]) -> None:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 from arms import random_arm
-from viewer.browser import ARGUMENTS, find_browser, without_webgl
+from viewer.browser import without_webgl
 from viewer.stream_client import PATIENCE, eventually, port_of
 
 import forearm as fa
 from forearm.viewer.live import LiveStudio, live_studio
 from forearm.viewer.studio_page import studio_page
 
-api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 ARM = random_arm(7, 3, drives=False)
 MS = 1000.0
 RUN = """() => {
@@ -38,18 +37,7 @@ def serve(
     return live_studio(page, arms, port=port, host=host)
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    path = find_browser()
-    if path is None:
-        pytest.skip("chromium is not installed")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        yield browser
-        browser.close()
-
-
-def opened(context: Any, studio: LiveStudio, said: list[str]) -> Any:
+def opened_tab(context: Any, studio: LiveStudio, said: list[str]) -> Any:
     tab = context.new_page()
     tab.add_init_script(without_webgl())  # which costs a processor more than all the rest
     tab.set_default_timeout(PATIENCE * MS)
@@ -89,7 +77,7 @@ def test_two_tabs_show_what_is_sent_and_find_the_program_again(browser: Any) -> 
         port = port_of(studio)
         first = rng.normal(size=3)
         studio.send(first, t=0.0)
-        tabs = [opened(context, studio, said) for _ in range(2)]
+        tabs = [opened_tab(context, studio, said) for _ in range(2)]
         for tab in tabs:
             wait_for_joints(tab, first)  # what was sent before it was opened
         q, qd, tau = rng.normal(size=(3, 100, 3))
@@ -128,13 +116,13 @@ def test_a_token_is_passed_on_notebooks_may_frame_the_page_and_another_page_repl
     said: list[str] = []
     context = browser.new_context()
     with serve(host="127.0.0.1") as studio:
-        tab = opened(context, studio, said)
+        tab = opened_tab(context, studio, said)
         studio.send([0.1, 0.2, 0.3])
         wait_for_joints(tab, [0.1, 0.2, 0.3])
         assert set_by_hand(tab, studio, [0.01, 0.02, -0.03])
     with serve() as studio:
         port = port_of(studio)
-        tab = opened(context, studio, said)
+        tab = opened_tab(context, studio, said)
         with LiveStudio(studio._repr_html_(), [ARM]) as notebook:
             page = context.new_page()
             page.goto(f"http://localhost:{port_of(notebook)}/")
@@ -151,7 +139,7 @@ def test_two_arms_are_told_apart(browser: Any) -> None:
     said: list[str] = []
     context = browser.new_context()
     with serve(arms=(ARM, random_arm(8, 2, drives=False))) as studio:
-        tab = opened(context, studio, said)
+        tab = opened_tab(context, studio, said)
         studio.send([0.1, 0.2, 0.3], t=0.0)
         studio.send([-0.1, -0.2], t=0.0, arm=1)
         wait_for_joints(tab, [0.1, 0.2, 0.3])
@@ -177,7 +165,7 @@ def test_a_hidden_tab_lets_go_and_gets_what_it_missed_when_it_is_seen(browser: A
       document.dispatchEvent(new Event("visibilitychange"));
     }"""
     with serve(rest=50) as studio:
-        tab = opened(context, studio, said)
+        tab = opened_tab(context, studio, said)
         studio.send([0.1, 0.2, 0.3], t=0.0)
         wait_for_joints(tab, [0.1, 0.2, 0.3])
         tab.evaluate(hide, True)

@@ -11,65 +11,22 @@ import io
 import math
 import re
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sweeps import long
-from viewer.browser import ARGUMENTS, find_browser, without_webgl
-from viewer.stand_in import PAGE, page, recording, six, sliding, three
+from viewer.browser import Open, without_webgl
+from viewer.stand_in import PAGE, recording, six, sliding, three
 
 from forearm.viewer.studio_page import scripts
 
 pytestmark = pytest.mark.slow
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 MOST_BYTES = 150_000
-LOCAL = ("file:", "blob:", "data:")
 PATIENCE = 20.0  # seconds, on a busy machine
 PIXELS = 3.0  # how far from the pointer what is dragged may be
 HOSTILE = "</script><img src=x onerror=document.title='taken'><b>&amp;\"'"
-Open = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    path = find_browser()
-    if path is None:
-        pytest.skip("chromium is not installed")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
-    """Opens a page of arms; what it says on the console or asks of a network fails the test."""
-    said: list[str] = []
-    contexts = []
-
-    def open_page(arms: list[dict[str, Any]], script: str = "", text: str = "", **more: Any) -> Any:
-        settings = {"viewport": {"width": 840, "height": 660}, "reduced_motion": "reduce"}
-        context = browser.new_context(**settings | more.pop("context", {}))
-        contexts.append(context)
-        file = tmp_path / f"page{len(contexts)}.html"
-        file.write_text(text or page(arms, **more), encoding="utf-8")
-        shown = context.new_page()
-        shown.on("console", lambda message: said.append(message.text))
-        shown.on("pageerror", lambda error: said.append(str(error)))
-        shown.on("request", lambda sent: said.extend(() if sent.url.startswith(LOCAL) else (sent.url,)))
-        if script:
-            shown.add_init_script(script)
-        shown.goto(file.as_uri())
-        shown.evaluate("forearmStudio.ready")
-        return shown
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert said == []
 
 
 def until(shown: Any, expression: str, given: Any = None) -> None:

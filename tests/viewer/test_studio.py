@@ -1,0 +1,150 @@
+"""The studio as users get it, in a browser: its numbers are those of Python, to the digits of its CSV."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import random_arm
+from viewer.browser import Open, without_webgl
+
+import forearm as fa
+from forearm.simulation.result import Simulation
+
+pytestmark = pytest.mark.slow
+SAME = 1e-9  # of the largest number: what sines of another library make of some hundred steps
+STANDING, AWAY = [0.1, 0.8, -1.6, 0.2, 0.5, 0.0], [0.6, 0.4, -1.2, 0.5, 0.7, -0.3]
+COLUMNS = (
+    "() => { const { t, q, qd } = forearmStudio.run(); return [t, ...q, ...qd].map((c) => Array.from(c)); }"
+)
+EVIL = "</script><img src=x onerror=document.title='taken'>{{data}}<b>&amp;"
+
+
+def text_of(arm: Any, folder: Path, **more: Any) -> str:
+    """A page as `fa.studio` writes it."""
+    return fa.studio(arm, folder / "studio.html", **more).path.read_text(encoding="utf-8")
+
+
+def close(found: Any, expected: Any) -> None:
+    a, b = np.asarray(found, dtype=float), np.asarray(expected, dtype=float)
+    assert a.shape == b.shape
+    assert np.abs(a - b).max() <= SAME * max(1.0, np.abs(b).max())
+
+
+def taken(shown: Any, title: str) -> str:
+    """A text of the panel Take."""
+    shown.evaluate("forearmStudio.tab('take')")
+    shown.wait_for_timeout(200)
+    found = shown.get_by_label(title, exact=True).first.text_content()
+    assert isinstance(found, str)
+    return found
+
+
+def test_a_fall_of_the_page_is_the_line_of_python_that_it_shows(opened: Open, tmp_path: Path) -> None:
+    shown = opened([], without_webgl(), text_of("puma560", tmp_path, q=STANDING))
+    shown.evaluate("forearmStudio.setWorld({ payload: 1.5, friction: 0.5, gravity: [1, 0, -9] })")
+    shown.evaluate("forearmStudio.letGo(); forearmStudio.pause(); forearmStudio.finish(0.4)")
+    t, *columns = (np.array(c) for c in shown.evaluate(COLUMNS))
+    names: dict[str, Any] = {}
+    exec(compile(taken(shown, "Python"), "lines", "exec"), names)
+    run: Simulation = names["run"]
+    every = round((t[1] - t[0]) / (run.t[1] - run.t[0]))
+    close(t[: len(run.t[::every])], run.t[::every])
+    close(np.transpose(columns)[: len(run.t[::every])], np.hstack([run.q, run.qd])[::every])
+    assert np.abs(run.q[-1] - STANDING).max() > 0.05
+    rows = list(csv.reader(io.StringIO(shown.evaluate("forearmStudio.csv()"))))
+    assert rows[0][:3] == ["t", "q_joint1", "q_joint2"]
+    np.testing.assert_array_equal(np.array(rows[1:], dtype=float)[:, 1:7], np.transpose(columns[:6]))
+
+
+def test_a_controller_of_the_page_is_the_line_of_python_that_it_shows(opened: Open, tmp_path: Path) -> None:
+    shown = opened([], without_webgl(), text_of("puma560", tmp_path, q=STANDING))
+    shown.evaluate("forearmStudio.setWorld({ payload: 2 })")
+    settings = {"name": "feedforward_pd", "bandwidth": 20, "period": 0.002, "delay": 1, "bits": 14}
+    shown.evaluate(f"forearmStudio.track({AWAY}, {json.dumps(settings)}); forearmStudio.finish()")
+    t, *columns = (np.array(c) for c in shown.evaluate(COLUMNS))
+    names: dict[str, Any] = {}
+    exec(compile(taken(shown, "Python"), "lines", "exec"), names)
+    run: Simulation = names["run"]
+    count = len(run.t) - 1
+    close(t[:count], run.t[:count])
+    close(np.transpose(columns)[:count], np.hstack([run.q, run.qd])[:count])
+    assert np.abs(run.q[-1] - AWAY).max() < 0.1
+
+
+def test_names_of_an_arm_are_text_everywhere(opened: Open, tmp_path: Path) -> None:
+    arm = random_arm(3, 3)
+    joints = {j.name: f"{EVIL} {k}" for k, j in enumerate(arm.joints)}
+    text = text_of(arm.replace(name=EVIL), tmp_path)
+    for old, new in joints.items():
+        inside = json.dumps(new).replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+        text = text.replace(json.dumps(old), inside)
+    shown = opened([], without_webgl(), text)
+    assert shown.title() == EVIL
+    assert shown.evaluate("document.images.length") == 0
+    shown.evaluate("forearmStudio.letGo(); forearmStudio.finish(0.1)")
+    assert EVIL in shown.evaluate("document.body.innerText")
+    for title in ("Python", "Command", "Arm file"):
+        assert taken(shown, title)
+    assert shown.title() == EVIL
+
+
+def test_it_works_in_a_cell_of_a_notebook(opened: Open, tmp_path: Path) -> None:
+    page = fa.studio("ascher2", tmp_path / "cell.html")
+    cell = page._repr_html_()
+    assert html.unescape(cell).count("</html>") == 1
+    outer = f"<!DOCTYPE html><script>window.forearmStudio = {{ ready: true }}</script><body>{cell}</body>"
+    shown = opened([], without_webgl(), outer)
+    frame = shown.frames[1]
+    frame.evaluate("forearmStudio.ready")
+    frame.evaluate("forearmStudio.letGo(); forearmStudio.finish(0.2)")
+    assert abs(frame.evaluate("forearmStudio.getJoints()")[0]) > 0.01
+
+
+def test_an_arm_that_cannot_move_by_itself_is_shown_and_posed(opened: Open, tmp_path: Path) -> None:
+    arm = fa.from_dh("light", [(0.4, 0, 0, 0), (0.3, 0, 0, 0)], convention="standard")
+    shown = opened([], without_webgl(), text_of(arm, tmp_path))
+    assert shown.evaluate("forearmStudio.setJoints([0.5, -0.2])") == [0.5, -0.2]
+    hand = np.reshape(shown.evaluate("forearmStudio.getHand()"), (4, 4))
+    close(hand, fa.kinematics.forward(arm, [0.5, -0.2]))
+    assert shown.get_by_role("button", name="Let go").count() == 0 or not shown.locator("#go").is_visible()
+
+
+def test_meshes_that_are_missing_are_said(opened: Open, tmp_path: Path) -> None:
+    mesh = '<visual><geometry><mesh filename="{}"/></geometry></visual>'
+    inertial = (
+        '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    )
+    tip = f'<link name="tip">{inertial}{mesh.format("gone.stl")}</link>'
+    joint = '<joint name="j" type="continuous"><parent link="foot"/><child link="tip"/><axis xyz="0 1 0"/></joint>'
+    urdf = f'<robot name="r"><link name="foot"/>{tip}{joint}</robot>'
+    (tmp_path / "r.urdf").write_text(urdf, encoding="utf-8")
+    page = fa.studio(tmp_path / "r.urdf", tmp_path / "r.html", meshes=True)
+    assert len(page.missing) == 1
+    assert "gone.stl" in page.missing[0]
+    assert "1 meshes missing" in repr(page)
+    shown = opened([], without_webgl(), page.path.read_text(encoding="utf-8"))
+    assert re.search("gone", shown.locator("#notes").text_content())
+    shown.evaluate("forearmStudio.letGo(); forearmStudio.finish(0.05)")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("puma560", "a.txt"), "a page for a browser ends in .html or .htm"),
+        ((["puma560"] * 3, "a.html"), "expected one arm or two, got 3"),
+        ((5, "a.html"), "expected an Arm, a name or a file, got 5"),
+    ],
+)
+def test_mistakes_are_told(given: tuple[Any, str], said: str, tmp_path: Path) -> None:
+    with pytest.raises(fa.ForearmError, match=re.escape(said)):
+        fa.studio(given[0], tmp_path / given[1])
+    with pytest.raises(fa.InputError, match="an Arm holds no meshes"):
+        fa.studio(fa.load("ascher2"), tmp_path / "a.html", meshes=True)

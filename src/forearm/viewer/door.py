@@ -107,7 +107,7 @@ def studio(
             `url`. None: this machine alone, without a token.
         port: of a live studio the port to listen at; 0: a free one.
     """
-    some = list(arm) if isinstance(arm, list | tuple) else [arm]
+    some: list[Any] = list(arm) if isinstance(arm, list | tuple) else [arm]
     shown = [shown_arm(each, meshes, packages) for each in some]
     if path is not None:
         return write_studio(shown, path, triangles=triangles, q=q)

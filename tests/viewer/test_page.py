@@ -274,10 +274,8 @@ def test_names_from_files_are_text(opened: Open) -> None:
     shown.evaluate("forearmStudio.show('frames', true); dispatchEvent(new Event('beforeprint'))")
     assert shown.title() == "Stand-in"
     assert shown.locator("#studio img, #studio b[onerror], script:not([type]) ~ script").count() == 0
-    assert (
-        shown.locator(".sheet td").first.inner_text() == ""
-        or "img" in shown.locator(".sheet td").first.text_content()
-    )
+    assert shown.locator(".sheet td").first.text_content() == HOSTILE
+    assert shown.locator(".sheet img").count() == 1, "the picture of the view alone"
     assert shown.get_by_label(HOSTILE, exact=True).count() >= 3
 
 

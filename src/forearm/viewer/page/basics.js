@@ -4,6 +4,8 @@ const data = JSON.parse(document.getElementById("studio-data").textContent);
 const element = (id) => document.getElementById(id);
 const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
 const DEGREE = Math.PI / 180;
+// For canvases of lines and words: where WebGL is software, dashes drawn by it cost a tenth of a second.
+const ON_CPU = { willReadFrequently: true };
 
 // An element with attributes and children; names from files only ever become text or attributes.
 function make(tag, attributes = {}, ...children) {

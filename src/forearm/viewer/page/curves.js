@@ -61,7 +61,7 @@ function makeLegend() {
 function fitted(canvas) {
   const ratio = Math.min(window.devicePixelRatio || 1, 2), width = canvas.clientWidth, height = canvas.clientHeight;
   sized(canvas, ratio, width, height);
-  const pen = canvas.getContext("2d");
+  const pen = canvas.getContext("2d", ON_CPU);
   pen.setTransform(ratio, 0, 0, ratio, 0, 0);
   return { pen, width, height };
 }
@@ -148,7 +148,7 @@ function drawStill(panel) {
   pen.setLineDash([]);
   panel.still.width = panel.canvas.width;
   panel.still.height = panel.canvas.height;
-  panel.still.getContext("2d").drawImage(panel.canvas, 0, 0);
+  panel.still.getContext("2d", ON_CPU).drawImage(panel.canvas, 0, 0);
 }
 
 // The cursor is an element of its own, which moves without drawing the curves again; dots on them when time stands.

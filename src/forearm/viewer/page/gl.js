@@ -172,10 +172,12 @@ function glRenderer(canvas) {
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
   }
 
+  // Whether a pose turns a solid inside out.
+  const mirrors = (T) => T[0] * (T[5] * T[10] - T[6] * T[9]) - T[1] * (T[4] * T[10] - T[6] * T[8]) + T[2] * (T[4] * T[9] - T[5] * T[8]) < 0;
+
+  // Faces that look away are left out where a solid is closed, and of all that is seen through.
   function drawItems(view, through) {
     const at = use("solid");
-    // No face is left out.
-    let open = true;
     gl.uniformMatrix4fv(at.clip, true, clip);
     gl.uniform3fv(at.eye, camera.eye);
     gl.uniform3fv(at.key, KEY);
@@ -185,13 +187,18 @@ function glRenderer(canvas) {
       gl.uniformMatrix4fv(at.pose, true, pose);
       gl.uniform4f(at.colour, item.colour[0], item.colour[1], item.colour[2], item.alpha);
       gl.uniform2f(at.kind, item.flat ? 1 : 0, item.checked ? 1 : 0);
-      if (Boolean(item.open) !== open) { open = !open; if (open) gl.disable(gl.CULL_FACE); else gl.enable(gl.CULL_FACE); }
+      if (item.limit || (item.open && !through)) gl.disable(gl.CULL_FACE);
+      else { gl.enable(gl.CULL_FACE); gl.frontFace(mirrors(pose) ? gl.CW : gl.CCW); }
+      // What is inside of a link shows through it; a ghost is one thing.
+      gl.depthMask(!through || Boolean(item.ghost));
       // The handle of the hand is seen through what is before it.
-      if (item.hand === "move") gl.depthFunc(gl.ALWAYS);
+      gl.depthFunc(item.hand === "move" ? gl.ALWAYS : gl.LESS);
       drawShape(item.shape);
-      if (item.hand === "move") gl.depthFunc(gl.LESS);
     }
     gl.disable(gl.CULL_FACE);
+    gl.frontFace(gl.CCW);
+    gl.depthMask(true);
+    gl.depthFunc(gl.LESS);
   }
 
   function drawShadow(view, where) {

@@ -117,7 +117,7 @@ function drawNames() {
   names.hidden = !any;
   if (!any) return;
   sized(names, stage.ratio);
-  const pen = names.getContext("2d"), spot = {};
+  const pen = names.getContext("2d", ON_CPU), spot = {};
   pen.setTransform(stage.ratio, 0, 0, stage.ratio, 0, 0);
   pen.clearRect(0, 0, stage.width, stage.height);
   pen.font = "12px system-ui, sans-serif";
@@ -145,7 +145,7 @@ function drawCompass() {
   if (compass.dataset.key === key) return;
   compass.dataset.key = key;
   sized(compass, stage.ratio, 76, 76);
-  const pen = compass.getContext("2d");
+  const pen = compass.getContext("2d", ON_CPU);
   pen.setTransform(stage.ratio, 0, 0, stage.ratio, 0, 0);
   pen.clearRect(0, 0, 76, 76);
   pen.font = "600 11px system-ui, sans-serif";
@@ -209,7 +209,7 @@ const pace = { mean: 16, level: 1, count: 0 };
 function adapted(gap) {
   if (gap > 0 && gap < 200) pace.mean += 0.12 * (gap - pace.mean);
   if (++pace.count > 24 && pace.mean > 28 && pace.level > 0.5) { pace.level = pace.level > 0.7 ? 0.7 : 0.5; pace.count = 0; pace.mean = 20; }
-  return stage.renderer && stage.renderer.kind === "webgl" ? pace.level : 1;
+  return pace.level;
 }
 
 function framesPerSecond() {

@@ -12,7 +12,8 @@ import numpy as np
 
 import forearm as fa
 from forearm import Arm
-from forearm.codegen.program import Argument, Program, program_of
+from forearm.codegen.program import Argument, Program
+from forearm.codegen.program_writer import program_of
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.model import model_of
 from forearm.symbols import Expr, Graph, derivative, gradient

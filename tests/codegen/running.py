@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from forearm.codegen.languages import c, cpp, fortran, javascript, python
 from forearm.codegen.languages.language import Language
-from forearm.codegen.program import Argument, Program, program_of
+from forearm.codegen.program import Argument, Program
+from forearm.codegen.program_writer import program_of
 from forearm.symbols import Counts, Expr, Graph, evaluate
 
 Floats = NDArray[np.float64]

@@ -19,7 +19,8 @@ import forearm as fa
 from forearm import Arm
 from forearm.codegen.closed_form import polynomial
 from forearm.codegen.languages.latex import LANGUAGE, document
-from forearm.codegen.program import Argument, Op, program_of
+from forearm.codegen.program import Argument, Op
+from forearm.codegen.program_writer import program_of
 from forearm.codegen.typesetting.escaping import escape
 from forearm.symbols import Graph, evaluate
 

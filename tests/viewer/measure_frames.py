@@ -1,6 +1,6 @@
 """Frames a second, and the time to the first picture, of a falling Panda in a browser without a GPU; run by hand:
 
-    python tests/viewer/measure_frames.py
+python tests/viewer/measure_frames.py
 """
 
 from __future__ import annotations

@@ -14,7 +14,8 @@ from forearm.codegen.functions import FUNCTIONS, Function, Traced, trace
 from forearm.codegen.integration_step import NAME as STEP
 from forearm.codegen.integration_step import traced_integration_step
 from forearm.codegen.languages.language import Language
-from forearm.codegen.program import Argument, Program, program_of
+from forearm.codegen.program import Argument, Program
+from forearm.codegen.program_writer import program_of
 from forearm.codegen.source import Source
 from forearm.codegen.tracing import Tracing
 from forearm.dynamics.reference import parameter_names

@@ -19,7 +19,8 @@ from forearm.codegen.differentiated import PARAMETERS
 from forearm.codegen.languages.c import bodies
 from forearm.codegen.languages.c_family import comment
 from forearm.codegen.languages.naming import legal
-from forearm.codegen.program import Program, program_of
+from forearm.codegen.program import Program
+from forearm.codegen.program_writer import program_of
 from forearm.codegen.text import folded
 from forearm.errors import ForearmError
 from forearm.frameworks.casadi_functions import CasadiFunction, Port, functions_of

@@ -11,7 +11,8 @@ from forearm.arm.arm import Arm
 from forearm.codegen.functions import Traced
 from forearm.codegen.generate import program_for, step_program
 from forearm.codegen.languages.javascript import LANGUAGE
-from forearm.codegen.program import Program, program_of
+from forearm.codegen.program import Program
+from forearm.codegen.program_writer import program_of
 from forearm.codegen.simulation_step import TracedPlant
 from forearm.control.controllers.forces import traced_law
 from forearm.drives.motor import without_constants

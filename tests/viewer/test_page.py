@@ -77,7 +77,7 @@ def test_a_joint_slider_and_its_number_move_the_joint_within_its_limits(opened: 
     assert joints(shown)[2] == pytest.approx(2.6), "limits hold"
 
 
-@pytest.mark.parametrize("webgl", [True, False])
+@pytest.mark.parametrize("webgl", [True, *long([False])])
 def test_a_dragged_link_turns_its_own_joint_to_the_pointer(opened: Open, webgl: bool) -> None:
     shown = opened([three(shapes=False)], "" if webgl else without_webgl())
     assert shown.evaluate("forearmStudio.state().renderer") == ("webgl" if webgl else "canvas")
@@ -107,6 +107,7 @@ def test_the_hand_is_dragged_by_inverse_kinematics(opened: Open) -> None:
     assert "Out of reach" in shown.inner_text("#missed")
 
 
+@pytest.mark.long
 def test_branches_are_listed_and_can_be_changed(opened: Open) -> None:
     shown = opened([three()])
     shown.wait_for_selector("#branches button")
@@ -147,6 +148,7 @@ def test_let_go_it_falls_and_can_be_pushed_paused_stepped_and_scrubbed(opened: O
     assert shown.evaluate("forearmStudio.state().mode") == "pose"
 
 
+@pytest.mark.long
 def test_a_link_is_pushed_with_the_mouse_while_it_moves(opened: Open) -> None:
     arm = three(shapes=False) | {"gravity": [0.0, 0.0, 0.0]}
     shown = opened([arm])
@@ -197,6 +199,7 @@ def test_two_controllers_track_side_by_side(opened: Open) -> None:
     until(shown, "document.querySelector('#panels b').textContent.startsWith('difference')")
 
 
+@pytest.mark.long
 def test_world_sliders_change_what_the_drives_hold(opened: Open) -> None:
     shown = opened([three()])
     held = "forearmStudio.engine().torque(forearmStudio.getJoints(), [0, 0, 0], [0, 0, 0])[1]"
@@ -241,6 +244,7 @@ def test_a_recording_plays_and_its_events_are_text(opened: Open) -> None:
     assert joints(shown)[1] == pytest.approx(0.5 * math.sin(1.5), abs=1e-4)
 
 
+@pytest.mark.long
 def test_a_program_can_send_states_and_plans(opened: Open) -> None:
     shown = opened([three()])
     send = "message => forearmStudio.receive(message)"
@@ -302,7 +306,7 @@ def test_everything_has_a_name_and_can_be_reached_by_keys(opened: Open) -> None:
     assert shown.locator("#keys").is_visible()
 
 
-@pytest.mark.parametrize(("width", "height"), [(400, 800), (900, 600), *long([(2560, 1440)])])
+@pytest.mark.parametrize(("width", "height"), [(400, 800), *long([(900, 600), (2560, 1440)])])
 def test_it_fits_every_width(opened: Open, width: int, height: int) -> None:
     shown = opened([sliding()], context={"viewport": {"width": width, "height": height}})
     shown.evaluate("forearmStudio.plan([1, 1, -0.1])")
@@ -315,6 +319,7 @@ def test_it_fits_every_width(opened: Open, width: int, height: int) -> None:
     shown.wait_for_selector("#panels canvas")
 
 
+@pytest.mark.long
 def test_a_lost_context_goes_over_to_the_painter(opened: Open) -> None:
     lose = "document.querySelector('#view canvas').getContext('webgl2').getExtension('WEBGL_lose_context').loseContext()"
     shown = opened([three()])
@@ -323,6 +328,7 @@ def test_a_lost_context_goes_over_to_the_painter(opened: Open) -> None:
     shown.evaluate("forearmStudio.setJoints([0.1, 0.1, 0.1])")
 
 
+@pytest.mark.long
 def test_nothing_is_drawn_when_nothing_changes(opened: Open) -> None:
     shown = opened([three()])
     shown.wait_for_timeout(400)

@@ -35,7 +35,7 @@ import forearm as fa
 from forearm import Arm, dynamics, kinematics
 from forearm.codegen.generate import program_for, step_program
 from forearm.codegen.simulation_step import TracedPlant
-from forearm.control.code import controller_program
+from forearm.control.code import traced_controller
 from forearm.control.laws import LAWS
 from forearm.drives.motor import constants_of
 
@@ -196,7 +196,7 @@ def test_controllers(language: str, laws: list[str], tmp_path: Path) -> None:
     arm = DRIVEN["random with limits"]()
     jobs, expected = list[Job](), list[list[Any]]()
     for law in laws:
-        _, program = controller_program(arm, law, name=f"servo_{law}", open_gains=True)
+        program = traced_controller(arm, law, name=f"servo_{law}", open_gains=True)[1].program()
         states, truths, state = list[dict[str, Any]](), list[Any](), np.zeros(arm.n)
         controller, call = PYTHON[law](arm), runner(program, "python", tmp_path)
         for sample in samples(arm, 4, 1):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import forearm as fa
 from forearm import Arm, Motor
-from forearm.control.code import controller_code, controller_program
+from forearm.control.code import controller_code, traced_controller
 from forearm.control.controller import Sample
 from forearm.control.controllers.computed_torque import ComputedTorque
 from forearm.control.controllers.feedforward import FeedForwardPD
@@ -25,6 +25,7 @@ from forearm.control.controllers.pd import PD, PID
 from forearm.control.gains import Gains
 from forearm.control.laws import LAWS
 from forearm.drives.motor import constants_of
+from forearm.symbols import evaluate
 
 Floats = NDArray[np.float64]
 PYTHON: dict[str, Any] = {
@@ -33,6 +34,7 @@ PYTHON: dict[str, Any] = {
     "pd_gravity": PD,
     "pid_gravity": PID,
 }
+HAND_LAWS = ("impedance", "operational_space", "admittance", "gravity_compensation")
 # The same formulas in another order; gains of some thousands multiply the errors and their rounding.
 TOLERANCE = 1e-11
 
@@ -119,7 +121,7 @@ def test_c_agrees_with_python_sample_by_sample(law: str, name: str, tmp_path: Pa
 @pytest.mark.sweep
 def test_every_language_agrees_with_python(law: str, language: str, tmp_path: Path) -> None:
     arm = ARMS["random with limits"]()
-    _, program = controller_program(arm, law, name="servo", open_gains=True)
+    program = traced_controller(arm, law, name="servo", open_gains=True)[1].program()
     function, controller = runner(program, language, tmp_path), PYTHON[law](arm)
     state = np.zeros(arm.n)
     for sample in samples(arm, 10, 1):
@@ -131,6 +133,23 @@ def test_every_language_agrees_with_python(law: str, language: str, tmp_path: Pa
         expected = volts(arm, tau, sample.qd)
         scale = np.abs(np.concatenate([constants_of(arm).R * tau / constants_of(arm).K, expected])).max()
         assert np.abs(made["voltage"] - expected).max() <= TOLERANCE * scale, sample.k
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", HAND_LAWS)
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.sweep(first=1)
+def test_laws_of_the_hand_in_every_language(law: str, language: str, tmp_path: Path) -> None:
+    made, traced = traced_controller(fa.load("puma560"), law, name="hand_servo")
+    program, rng = traced.program(), np.random.default_rng(3)
+    given = {a.name: rng.uniform(-0.6, 0.6, a.shape) for a in program.inputs}
+    leaves = {f"{name}[{i}]": x for name, array in given.items() for i, x in enumerate(array.flat)}
+    leaves |= made.parameters
+    truth = evaluate(made.traced.graph, made.traced.results, leaves)
+    found = runner(program, language, tmp_path)(given, None)
+    for name, array in found.items():
+        expected = np.array(truth[name], dtype=float)
+        assert np.abs(array - expected).max() <= TOLERANCE * max(1.0, np.abs(expected).max()), name
 
 
 @pytest.mark.slow

@@ -62,8 +62,17 @@ def controller_code(
     if written.name == "latex":
         raise InputError("controller, language: a controller is code; take one of the other languages.")
     in_c = written.name == "c" and target is None
-    made, traced = _traced_controller(
-        arm, law, bandwidth, gains, friction, period, most, open_gains, name, in_c
+    made, traced = traced_controller(
+        arm,
+        law,
+        bandwidth=bandwidth,
+        gains=gains,
+        friction=friction,
+        period=period,
+        most=most,
+        open_gains=open_gains,
+        name=name,
+        in_c=in_c,
     )
     if target is not None:
         machine = machine_of(target, language)
@@ -78,7 +87,7 @@ def controller_code(
     return Source(text, _header(program, made), program.counts, program.name, "c")
 
 
-def controller_program(
+def traced_controller(
     arm: Arm,
     law: str | LawOfArm,
     *,
@@ -90,26 +99,8 @@ def controller_program(
     open_gains: bool = False,
     name: str | None = None,
     in_c: bool = False,
-) -> tuple[Law, Program]:
-    """A law traced, and the program of it before any language."""
-    made, traced = _traced_controller(
-        arm, law, bandwidth, gains, friction, period, most, open_gains, name, in_c
-    )
-    return made, traced.program()
-
-
-def _traced_controller(
-    arm: Arm,
-    law: str | LawOfArm,
-    bandwidth: float,
-    gains: Gains | None,
-    friction: bool,
-    period: float,
-    most: ArrayLike | None,
-    open_gains: bool,
-    name: str | None,
-    in_c: bool,
 ) -> tuple[Law, TracedProgram]:
+    """A law of an arm, and what its program is made of."""
     if isinstance(law, str) and law in LAWS:
         made, label = law_of(arm, law, bandwidth, gains, friction, period, most, open_gains), law
     else:

@@ -107,7 +107,7 @@ def test_long_work_says_what_it_does_and_is_interrupted_cleanly(
 
 @pytest.mark.slow
 def test_what_is_said_is_wiped_out_at_the_end(tmp_path: Path) -> None:
-    run = Run("generate chain9 -o made", tmp_path)
+    run = Run("generate chain12 -o made", tmp_path)
     assert run.ends() == 0
     assert "finding the fewest operations" in run.text
     assert re.search(r" \(\d+ s\)\x1b\[K", run.text), "with the seconds that have passed"

@@ -61,8 +61,17 @@ const KEY = unit3([0.42, -0.5, 0.9]);
 // Pixels of the shadow's picture.
 const SHADOW = 128;
 
+// Whether the processor draws, which is told by the name of a context that is thrown away.
+function drawsBySoftware() {
+  const gl = document.createElement("canvas").getContext("webgl2"), info = gl && gl.getExtension("WEBGL_debug_renderer_info");
+  const name = info ? String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)) : "", lose = gl && gl.getExtension("WEBGL_lose_context");
+  if (lose) lose.loseContext();
+  return /swiftshader|llvmpipe|software|basic render/i.test(name);
+}
+
+// Samples within a pixel would halve the frames that a processor draws.
 function glRenderer(canvas) {
-  const gl = canvas.getContext("webgl2", { antialias: true, alpha: false, powerPreference: "low-power" });
+  const antialias = !drawsBySoftware(), gl = canvas.getContext("webgl2", { antialias, alpha: false, powerPreference: "low-power" });
   if (!gl) return null;
   const programs = {};
   for (const [name, texts] of Object.entries(SHADERS)) {
@@ -248,5 +257,5 @@ function glRenderer(canvas) {
       drawItems(view, true);
     }
   }
-  return { kind: "webgl", sides: 24, draw, lose: gl.getExtension("WEBGL_lose_context") };
+  return { kind: "webgl", sides: 24, still: antialias ? 1 : 1.5, draw, lose: gl.getExtension("WEBGL_lose_context") };
 }

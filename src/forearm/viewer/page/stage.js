@@ -194,7 +194,7 @@ function frame(now) {
   const more = advanceClock(gap / 1000) | advanceFlight(now) | advanceGlide(now);
   const going = Boolean(ran || more);
   if (gap > 0 && gap < 500 && stage.going) stage.times[stage.frames++ % stage.times.length] = gap;
-  stage.quality = going || gesture.active ? adapted(gap) : 1;
+  stage.quality = going || gesture.active ? adapted(gap) : (stage.renderer && stage.renderer.still) || 1;
   drawStage();
   for (const listener of stage.listeners) listener(now, going);
   stage.going = going;

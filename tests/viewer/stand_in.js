@@ -1,6 +1,57 @@
 // A stand-in for the engine of the studio's page: any tree of revolute and sliding joints, computed the simple way.
 // Bodies of its arms carry `before` (pose of the joint in the parent), `inertia` (at the centre of mass) and friction.
 
+// One damped step of the joints toward a pose (rows: 3 for position alone, 6 for all of it), joints at stops left out.
+function dampedStep(actor, q, T, rows) {
+  const { n, engine, arm } = actor, J = Float64Array.from(engine.jacobian(q)), P = engine.poses(q), h = 16 * arm.bodies.length;
+  // That a radian counts for.
+  const length = 0.35 * arm.reach;
+  const w = turnBetween(P, T, h), e = [T[3] - P[h + 3], T[7] - P[h + 7], T[11] - P[h + 11], ...w.map((x) => x * length)].slice(0, rows);
+  const free = arm.joints.map(() => true), dq = new Float64Array(n);
+  for (let tries = 0; tries <= n; tries++) {
+    const A = Array.from({ length: rows }, () => new Float64Array(rows)), at = (r, j) => (free[j] ? J[r * n + j] * (r > 2 ? length : 1) : 0);
+    for (let r = 0; r < rows; r++)
+      for (let s = 0; s < rows; s++) {
+        for (let j = 0; j < n; j++) A[r][s] += at(r, j) * at(s, j);
+        if (r === s) A[r][s] += 1.5e-3 * arm.reach ** 2;
+      }
+    const y = solved(A, [...e]);
+    let worst = -1;
+    for (let j = 0; j < n; j++) {
+      dq[j] = 0;
+      for (let r = 0; r < rows; r++) dq[j] += at(r, j) * y[r];
+      const { lower, upper } = arm.joints[j], next = q[j] + dq[j];
+      if (free[j] && ((lower !== null && next < lower - 1e-12) || (upper !== null && next > upper + 1e-12))) worst = j;
+    }
+    if (worst < 0) break;
+    free[worst] = false;
+  }
+  const largest = Math.max(...dq.map(Math.abs)), share = largest > 0.3 ? 0.3 / largest : 1;
+  for (let j = 0; j < n; j++) q[j] += share * dq[j];
+  return { distance: Math.hypot(e[0], e[1], e[2]), angle: size3(w) };
+}
+
+// Gauss's elimination with pivots; A and b are used up.
+function solved(A, b) {
+  const m = b.length;
+  for (let k = 0; k < m; k++) {
+    let best = k;
+    for (let i = k + 1; i < m; i++) if (Math.abs(A[i][k]) > Math.abs(A[best][k])) best = i;
+    [A[k], A[best]] = [A[best], A[k]];
+    [b[k], b[best]] = [b[best], b[k]];
+    for (let i = k + 1; i < m; i++) {
+      const f = A[i][k] / (A[k][k] || 1e-300);
+      for (let j = k; j < m; j++) A[i][j] -= f * A[k][j];
+      b[i] -= f * b[k];
+    }
+  }
+  for (let k = m - 1; k >= 0; k--) {
+    for (let j = k + 1; j < m; j++) b[k] -= A[k][j] * b[j];
+    b[k] /= A[k][k] || 1e-300;
+  }
+  return b;
+}
+
 function makeEngine(arm) {
   const n = arm.n, bodies = arm.bodies, many = bodies.length, set = { gravity: arm.gravity, payload: 0, friction: 1 };
   const places = new Float64Array(16 * (many + 1)), A = new Float64Array(16), B = new Float64Array(16);
@@ -94,15 +145,13 @@ function makeEngine(arm) {
       return J;
     },
     reach(q0, T) {
-      const q = Float64Array.from(q0);
-      for (let k = 0; k < 100; k++) {
-        const P = engine.poses(q), h = 16 * many, e = [T[3] - P[h + 3], T[7] - P[h + 7], T[11] - P[h + 11], ...turnBetween(P, T, h)], D = Float64Array.from(engine.jacobian(q));
-        if (Math.hypot(...e) < 1e-12) break;
-        const M = Array.from({ length: n }, (_, i) => Float64Array.from({ length: n }, (_, j) => { let s = i === j ? 1e-9 : 0; for (let r = 0; r < 6; r++) s += D[r * n + i] * D[r * n + j]; return s; }));
-        solved(M, Array.from({ length: n }, (_, j) => e.reduce((s, x, r) => s + D[r * n + j] * x, 0))).forEach((x, j) => { q[j] += clamp(x, -0.4, 0.4); });
+      const q = Float64Array.from(q0), rows = n < 6 ? 3 : 6;
+      let left = null;
+      for (let k = 0; k < 200; k++) {
+        left = dampedStep({ n, engine, arm }, q, T, rows);
+        if (left.distance < 1e-10 && (rows < 6 || left.angle < 1e-10)) break;
       }
-      const P = engine.poses(q), h = 16 * many;
-      return { q, distance: Math.hypot(T[3] - P[h + 3], T[7] - P[h + 7], T[11] - P[h + 11]), angle: size3(turnBetween(P, T, h)) };
+      return { q, ...left };
     },
     // Two solutions of three joints (turn, shoulder, elbow): the elbow up and down, found from either side.
     branches(T) {

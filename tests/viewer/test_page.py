@@ -104,7 +104,7 @@ def test_the_hand_is_dragged_by_inverse_kinematics(opened: Open) -> None:
     for k in (0, 1, 2, 4, 5, 6, 8, 9, 10):
         assert now[k] == pytest.approx(orientation[k], abs=1e-4), "it keeps its orientation"
     drag(shown, (x, y), 400.0, -200.0)
-    assert "Out of reach" in shown.inner_text("#missed")
+    assert "Not reached from here" in shown.inner_text("#missed")
 
 
 @pytest.mark.long

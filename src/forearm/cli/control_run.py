@@ -12,6 +12,7 @@ from forearm.cli.loop_options import (
     add_changes,
     add_dac,
     add_delay,
+    add_inertias,
     add_period,
     add_plant,
     add_sensors,
@@ -38,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_period(parser)
     add_bandwidth(parser)
+    add_inertias(parser)
     add_columns(parser)
     add_json(parser)
     unknown = group(parser, "what the controller does not know of")

@@ -12,6 +12,7 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.cli.loop_options import LEVER, changed_arm, read_dac
+from forearm.cli.states import read_numbers
 from forearm.control.accelerometers import accelerometers
 from forearm.control.actuators import Actuators
 from forearm.control.by_name import controller_by_name
@@ -56,7 +57,10 @@ def controlled(
     """A run of the controller that was asked for along a plan."""
     how = clock_of(given, arm, by_voltage)
     bandwidth = 2.0 * math.pi * given.bandwidth
-    controller = controller_by_name(arm, given.controller, motion, bandwidth=bandwidth, **how)
+    inertias = None if given.inertias is None else read_numbers(given.inertias, "inertias", arm.n)
+    controller = controller_by_name(
+        arm, given.controller, motion, bandwidth=bandwidth, inertias=inertias, **how
+    )
     plant = perturbed(arm, given.error / 100.0, given.seed) if given.error else arm
     plant = changed_arm(given, plant)
     return run(arm, controller, motion, plant=plant, sensors=sensors_of(given, arm), step=step, **how)

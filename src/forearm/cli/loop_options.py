@@ -87,12 +87,29 @@ def add_changes(plant: argparse._ArgumentGroup) -> None:
     plant.add_argument(
         "--gravity", metavar="X,Y,Z", help="free fall in the base frame, m/s^2 (default: the arm's)"
     )
+    plant.add_argument(
+        "--no-torque-limits", action="store_true", help="drives give any torque that is commanded"
+    )
+
+
+def add_inertias(loop: argparse._ActionsContainer) -> None:
+    """What gains of joints are multiplied by."""
+    loop.add_argument(
+        "--inertias",
+        metavar="A,B,...",
+        help=(
+            "what the gains of PD, PID and feed-forward + PD are multiplied by, kg m^2 (kg), one value per "
+            "joint (default: those of the arm, less where joints would shake)"
+        ),
+    )
 
 
 def changed_arm(given: argparse.Namespace, arm: Arm) -> Arm:
     """The arm with the payload, friction and gravity that were asked for."""
     arm = arm.with_payload(given.payload) if given.payload else arm
     arm = arm if given.friction is None else arm.scale_friction(given.friction)
+    for joint in arm.joints if given.no_torque_limits else ():
+        arm = arm.with_joint(joint.name, max_effort=None)
     return arm if given.gravity is None else arm.replace(gravity=read_numbers(given.gravity, "gravity", 3))
 
 

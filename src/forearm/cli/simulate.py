@@ -15,6 +15,7 @@ from forearm.cli.loop_options import (
     add_changes,
     add_dac,
     add_delay,
+    add_inertias,
     add_plant,
     add_sensors,
     changed_arm,
@@ -52,6 +53,7 @@ OF_CONTROLLERS = (
     "differences",
     "delay",
     "error",
+    "inertias",
 )
 
 
@@ -104,6 +106,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--period", type=POSITIVE, metavar="S", help="between its samples, s, above 0 (default: 0.001)"
     )
     add_bandwidth(loop)
+    add_inertias(loop)
     add_delay(loop)
     add_sensors(loop)
     changes = group(parser, "the arm that moves")

@@ -14,7 +14,7 @@ from forearm.cli.outputs import check_page, tell_written
 from forearm.cli.progress import ProgressBar
 from forearm.cli.states import add_state, read_state
 from forearm.cli.terminal import complain
-from forearm.viewer.door import TRIANGLES, ShownArm, write_studio
+from forearm.viewer.door import TRIANGLES, ShownArm, origin_of, write_studio
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,6 +72,9 @@ def _shown(given: argparse.Namespace, source: str, hand: str | None) -> ShownArm
     arm = load(source, hand=hand, root=given.root, **reading)
     packages = reading["packages"]
     visuals = load_visuals(source, root=given.root, packages=packages) if given.meshes else None
+    # What commands cannot say is in the file that the page saves.
+    if given.root or given.lenient or given.density or packages:
+        return ShownArm(arm, *origin_of(arm), visuals)
     python = f"fa.load({source!r}{f', hand={hand!r}' if hand else ''})"
     command = shlex.quote(source) + (f" --hand {shlex.quote(hand)}" if hand else "")
     return ShownArm(arm, python, command, visuals)

@@ -313,9 +313,10 @@ class Tracing:
         """A pose that the hand shall have, by rows."""
         return [self.graph.input(f"T[{k}]") for k in range(16)]
 
-    def numeric_inverse(self) -> tuple[list[Scalar], list[Scalar]]:
-        """Where Newton's steps lead from q to the pose T within the limits, and what is left of the distance
-        and the angle; NaN, as the root of a negative number, where not even the start has errors.
+    def numeric_inverse(self, attitude: bool = True) -> tuple[list[Scalar], list[Scalar]]:
+        """Where Newton's steps lead from q to the pose T, or to its place alone, within the limits, and what
+        is left of the distance and the angle; NaN, as the root of a negative number, where not even the start
+        has errors.
         """
         if self.single:
             raise InputError(
@@ -324,7 +325,7 @@ class Tracing:
         lower, upper = (bound.tolist() for bound in limits_of(self.arm))
         bounds = Bounds(lower, upper, is_periodic(self.arm).tolist())
         target = [self.T[4 * i :][:4] for i in range(3)]
-        task = PoseTask(self.hand_at, target, True, CLOSE * CLOSE, bounds=bounds)
+        task = PoseTask(self.hand_at, target, attitude, CLOSE * CLOSE, bounds=bounds)
         made = run(task, self.q, MOST_STEPS)
         unknown = root(-choose(made.squares[0], HUGE, 0.0, 1.0))
         self.mark("Newton's steps")

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.control.actuators import DIRECT, Actuators
@@ -14,18 +15,25 @@ from forearm.control.gains import BANDWIDTH, stable_inertias
 from forearm.control.reference import sampled
 from forearm.control.registry import Setting, available
 from forearm.errors import InputError, NameNotFound, shorten, suggest
-from forearm.values import check_kind
+from forearm.values import check_kind, frozen_array
 
 POSTURES = 9  # of the motion, in which gains must be bearable
 OF_PLANTS = ("counterbalanced", "still joints locked")  # what is done to the arm itself, not by a controller
 
 
-def setting_for(arm: Arm, motion: Any, period: float, bandwidth: float, delay: int) -> Setting:
-    """What controllers are made for: the motion at every period, and gains that do not shake the arm."""
+def setting_for(
+    arm: Arm, motion: Any, period: float, bandwidth: float, delay: int, inertias: ArrayLike | None = None
+) -> Setting:
+    """What controllers are made for: the motion at every period, and gains that do not shake the arm, or
+    those of given inertias.
+    """
     reference = sampled(arm, motion, period)
     postures = reference.q[np.linspace(0, len(reference.q) - 1, POSTURES).astype(int)]
-    inertias = stable_inertias(arm, postures, bandwidth, period, delay)
-    return Setting(arm, motion, reference, bandwidth, inertias, period, delay)
+    if inertias is None:
+        d = stable_inertias(arm, postures, bandwidth, period, delay)
+    else:
+        d = frozen_array(inertias, (arm.n,), "inertias")
+    return Setting(arm, motion, reference, bandwidth, d, period, delay)
 
 
 def controller_by_name(
@@ -36,6 +44,7 @@ def controller_by_name(
     period: float | None = None,
     bandwidth: float = BANDWIDTH,
     actuators: Actuators = DIRECT,
+    inertias: ArrayLike | None = None,
 ) -> Controller:
     """The controller that `control.compare` runs under this name, ready for `control.run`.
 
@@ -48,10 +57,12 @@ def controller_by_name(
         period: between samples, s (default: the converter's, or 1 ms).
         bandwidth: of the gains, rad/s.
         actuators: how commands reach the plant.
+        inertias: what gains of joints are multiplied by (n,), kg m^2 (kg); None: M_jj in mid-range, less
+            where joints would shake.
     """
     check_kind(arm, Arm, "controller_by_name, arm")
     check_kind(name, str, "controller_by_name, name")
-    setting = setting_for(arm, motion, actuators.period(period), bandwidth, actuators.delay)
+    setting = setting_for(arm, motion, actuators.period(period), bandwidth, actuators.delay, inertias)
     known = {_plain(one): one for one in available(setting) if not one.endswith(OF_PLANTS)}
     if _plain(name) not in known:
         if any(_plain(name).endswith(_plain(one)) for one in OF_PLANTS):

@@ -25,6 +25,7 @@ from forearm.viewer.traced_functions import (
     traced_motion,
     traced_payload,
     traced_poses,
+    traced_reach,
     traced_torques,
     traced_voltage,
 )
@@ -76,7 +77,7 @@ def _kinematics(arm: Arm) -> Iterator[tuple[str, Program]]:
     yield "encoder", _program(traced_encoder(arm.n), "encoder")
     yield "jacobian", program_for(arm, "jacobian", name="jacobian_of")
     if arm.n <= MOST_FOR_INVERSE:
-        yield "reach", program_for(arm, "numeric_inverse_kinematics", name="reach")
+        yield "reach", _program(traced_reach(arm), "reach")
         with suppress(ForearmError):  # where there is no closed form
             yield "branches", program_for(arm, "inverse_kinematics", name="branches")
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.codegen.simulation_step import held_by_friction
-from forearm.control.gains import joint_inertias
+from forearm.control.gains import joint_inertias, largest_bandwidth, stable_inertias
 from forearm.drives.joint import count_of_loads, held_freedoms
 from forearm.drives.motor import constants_of, without_constants
 from forearm.errors import ModelError
@@ -19,6 +19,8 @@ from forearm.kinematics.limits import limits_of
 from forearm.viewer.arm_code import LAWS, open_parameters, why_still
 
 ACCELERATION, VELOCITY = 5.0, 2.0  # rad/s^2 and rad/s (m/s^2, m/s) of plans where an arm says nothing
+SHARES = (0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0)
+POSTURES, GOLDEN = 24, 0.6180339887498949
 STEP = 5e-4  # s: steps of simulations are no longer; a fall of 60 s then keeps its energy to 1e-6
 
 
@@ -38,7 +40,9 @@ def arm_data(arm: Arm, python: str, command: str) -> dict[str, Any]:
         "base": {"pose": _flat(arm.base)},
         "hand": {"body": arm.moving.frames[arm.hand.link][0], "link": arm.hand.link, "pose": _hand(arm)},
         "gravity": arm.gravity.tolist(),
-        "home": [min(max(0.0, a), b) for a, b in zip(lower, upper, strict=True)],
+        "home": [_home(a, b) for a, b in zip(lower, upper, strict=True)],
+        "stable": [] if still else _stable(arm, lower, upper),
+        "longest_delay": largest_bandwidth(1.0, 1),
         "still": still,
         "laws": [] if still else [{"name": x, "label": y, "has_gains": True} for x, y in LAWS.items()],
         "has_motors": not without_constants(arm),
@@ -69,7 +73,7 @@ def _joints(
                 "unit": "rad" if is_turning else "m",
                 "lower": _finite(lower[k]),
                 "upper": _finite(upper[k]),
-                "velocity": VELOCITY if joint.max_speed is None else joint.max_speed,
+                "velocity": joint.max_speed or VELOCITY,
                 "acceleration": ACCELERATION,
                 "effort": joint.max_effort,
                 "voltage": _finite(volts[k]),
@@ -91,6 +95,30 @@ def _open(arm: Arm, opened: dict[str, float]) -> dict[str, Any]:
         "payload": [places[name] for name in names if name.startswith(link) and ".friction." not in name],
         "friction": [places[name] for name in names if ".friction." in name],
     }
+
+
+def _home(lower: float, upper: float) -> float:
+    """0, or the middle of a range that does not hold it."""
+    return 0.0 if lower < 0.0 < upper else round(0.5 * (lower + upper), 3)
+
+
+def _stable(arm: Arm, lower: Sequence[float], upper: Sequence[float]) -> list[dict[str, Any]]:
+    """What gains of joints may be multiplied by, `stable_inertias`, for rising bandwidths times the period of
+    a loop without delay: an entry holds up to its `most`. In postures spread over the ranges.
+    """
+    spread = [
+        [
+            low + (high - low) * ((0.5 + (k + 1) * (GOLDEN ** (j + 1))) % 1.0)
+            for j, (low, high) in enumerate(zip(lower, upper, strict=True))
+        ]
+        for k in range(POSTURES)
+    ]
+    rows = np.clip(np.nan_to_num(np.array(spread), nan=0.0), -np.pi, np.pi)
+    made = []
+    for share in SHARES:
+        d = stable_inertias(arm, rows, share, 1.0)
+        made.append({"most": share, "inertias": [float(f"{0.999 * x:.3g}") for x in d]})
+    return made
 
 
 def _range(arm: Arm) -> tuple[list[float], list[float]]:

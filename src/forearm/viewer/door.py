@@ -29,6 +29,7 @@ from forearm.visuals.visual import VisualSet
 ENDINGS = (".html", ".htm")
 TRIANGLES = 6000  # of all mesh files of a page together
 MOST_ARMS = 2
+SLACK = 1e-9  # rad, m: what rounding may put beyond a limit
 HEIGHT = 640  # px in a notebook
 ArmLike = Arm | str | os.PathLike[str]
 
@@ -142,7 +143,21 @@ def _checked_ask(shown: Sequence[ShownArm], triangles: int, q: ArrayLike | None)
     if not 1 <= len(shown) <= MOST_ARMS:
         raise InputError(f"studio: expected one arm or two, got {len(shown)}.")
     check_whole(triangles, "studio, triangles", 100, 1_000_000)
-    return {} if q is None else {"q": one_state(shown[0].arm, "studio", q=q)[0].tolist()}
+    for each in shown:
+        check_arm(each.arm, "studio", moves=True)
+    return {} if q is None else {"q": _within_limits(shown[0].arm, q)}
+
+
+def _within_limits(arm: Arm, q: ArrayLike) -> list[float]:
+    """A posture that the page can show: its sliders end at the limits."""
+    (posture,) = one_state(arm, "studio", q=q)
+    for joint, value in zip(arm.joints, posture.tolist(), strict=True):
+        low, high = joint.limits
+        if not low - SLACK <= value <= high + SLACK:
+            raise InputError(
+                f"studio, q: {joint.name} cannot stand at {value:g}; its limits are {low:g} to {high:g}."
+            )
+    return [float(x) for x in posture]
 
 
 def write_recording(simulation: Simulation, path: str | os.PathLike[str]) -> None:

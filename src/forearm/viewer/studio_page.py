@@ -88,7 +88,7 @@ def studio_page(
     code = f"const engineCode = [{','.join(_code_of(arm) for arm in arms)}];"
     parts = {
         "title": html.escape(title),
-        "summary": html.escape(summary or f"{arms[0].n} joints"),
+        "summary": html.escape(summary or f"{' and '.join(str(arm.n) for arm in arms)} joints"),
         "data": inside_script(document),
         "script": f'"use strict";\n(() => {{\n{code}\n{scripts()}{more_script}\n}})();',
     }

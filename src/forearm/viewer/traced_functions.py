@@ -18,7 +18,7 @@ from forearm.symbols import refined
 from forearm.symbols.scalars import choose, quantised
 from forearm.trajectories.switching import segment_state
 
-POSE = 16
+FULL = 6  # joints that place a hand in every attitude
 
 
 def traced_poses(arm: Arm) -> Traced:
@@ -36,6 +36,16 @@ def traced_poses(arm: Arm) -> Traced:
     rows = [np.column_stack([R, p]) for R, p in made]
     table = np.array([np.vstack([row, [0.0, 0.0, 0.0, 1.0]]).ravel() for row in rows], dtype=object)
     return _traced(tracing, {"poses": table}, ("q",))
+
+
+def traced_reach(arm: Arm) -> Traced:
+    """Newton's inverse kinematics from q to a pose T; of arms with fewer than six joints to its place."""
+    t = Tracing(arm, {})
+    found, left = t.numeric_inverse(attitude=arm.n >= FULL)
+    results = {"q_found": np.array(found, dtype=object), "error": np.array([*left, 0.0][:2], dtype=object)}
+    graph, made = refined(t.graph, results)
+    inputs = (Argument("q", (arm.n,), ""), Argument("T", (4, 4), ""))
+    return Traced(graph, made, inputs, (Argument("q_found", (arm.n,), ""), Argument("error", (2,), "")))
 
 
 def traced_torques(arm: Arm, parameters: dict[str, float]) -> Traced:

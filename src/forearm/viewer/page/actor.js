@@ -1,6 +1,9 @@
 // An arm on the page: its engine, where it stands, and where its axes are.
 
-const world = { gravity: [0, 0, -9.81], payload: 0, friction: 1 };
+// `own`: each arm falls as its file says.
+const world = { gravity: [0, 0, -9.81], payload: 0, friction: 1, own: true };
+const gravityOf = (actor) => (world.own ? actor.arm.gravity : world.gravity);
+const configureActor = (actor) => actor.engine.configure({ gravity: [...gravityOf(actor)], payload: world.payload, friction: world.friction });
 
 // Places of an arm's frames in one array: base, bodies, hand; body k begins at 16 (k + 1).
 const placeOf = (body) => 16 * (body + 1);
@@ -22,7 +25,7 @@ function makeActor(arm, index) {
   };
   actor.places.set(arm.base.pose);
   actor.ghosts.set(arm.base.pose);
-  engine.configure(world);
+  configureActor(actor);
   actor.axes = findAxes(actor);
   actor.places.set(engine.poses(actor.q), 16);
   return actor;

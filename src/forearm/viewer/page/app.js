@@ -83,7 +83,7 @@ function open() {
   makeTransport();
   makeStage();
   showTitles();
-  element("difference-label").hidden = actors.length < 2;
+  element("difference-label").hidden = actors.length < 2 || actors[0].n !== actors[1].n;
   makeJoints();
   makeWhich();
   makeLegend();

@@ -10,7 +10,7 @@ function receiveState({ q, qd, tau, t, arm = 0 }) {
     Object.assign(clock, { kind: "bridge", live: false, playing: false, from: performance.now() });
   }
   const now = Number.isFinite(t) ? t : (performance.now() - clock.from) / 1000;
-  actor.run ||= makeRun(actor, KINDS(actor), { kind: "bridge", q0: Array.from(q), qd0: new Array(actor.n).fill(0), ...worldNow() });
+  actor.run ||= makeRun(actor, KINDS(actor), { kind: "bridge", q0: Array.from(q), qd0: new Array(actor.n).fill(0), ...worldNow(actor) });
   // A clock that began anew.
   if (actor.run.count && now < endOf(actor.run)) actor.run = makeRun(actor, KINDS(actor), actor.run.about);
   actor.q.set(q);
@@ -33,7 +33,7 @@ function receivePlan({ t, q, arm = 0 }) {
   if (!actor || !Array.isArray(t) || !Array.isArray(q) || t.length !== q.length || t.length < 2 || q.some((row) => row.length !== actor.n)) return false;
   toPose();
   for (const each of actors) each.run = each.sim = null;
-  actor.run = makeRun(actor, KINDS(actor), { kind: "received", q0: [...q[0]], qd0: new Array(actor.n).fill(0), ...worldNow() });
+  actor.run = makeRun(actor, KINDS(actor), { kind: "received", q0: [...q[0]], qd0: new Array(actor.n).fill(0), ...worldNow(actor) });
   const slope = (k, j) => { const a = Math.max(k - 1, 0), b = Math.min(k + 1, t.length - 1); return t[b] > t[a] ? (q[b][j] - q[a][j]) / (t[b] - t[a]) : 0; };
   t.forEach((now, k) => {
     actor.q.set(q[k]);
@@ -70,7 +70,7 @@ const api = {
   setJoints(q, arm = 0) { setPose(actors[arm], Float64Array.from(q)); return api.getJoints(arm); },
   getJoints: (arm = 0) => Array.from(actors[arm].q),
   getHand: (arm = 0) => Array.from(handPose(actors[arm])),
-  reach: (T, arm = 0) => { toPose(); return reachHand(actors[arm], Float64Array.from(T)); },
+  reach: (T, arm = 0) => { toPose(); return reachHand(actors[arm], Float64Array.from(T), true); },
   setWorld(part) {
     setWorld(part);
     if (part.payload !== undefined) worldFields.payload.set(part.payload);

@@ -32,16 +32,17 @@ function toPose() {
 // New runs for all actors; `about(actor)` says what they are, `kinds` which columns they have beyond the usual.
 function beginRuns(kind, more, about) {
   actors.forEach((actor) => {
-    actor.run = makeRun(actor, KINDS(actor, more), { kind, actor: actor.index, q0: Array.from(actor.q), qd0: Array.from(actor.qd), ...worldNow(), pushed: false, ...about(actor) });
+    actor.run = makeRun(actor, KINDS(actor, more), { kind, actor: actor.index, q0: Array.from(actor.q), qd0: Array.from(actor.qd), ...worldNow(actor), pushed: false, ...about(actor) });
     actor.target = null;
   });
   Object.assign(clock, { mode: "run", kind, t: 0, live: false });
 }
-const worldNow = () => ({ gravity: [...world.gravity], payload: world.payload, friction: world.friction });
+const worldNow = (actor) => ({ gravity: [...gravityOf(actor)], payload: world.payload, friction: world.friction });
 
 // ---- let go --------------------------------------------------------------------------------------------------------
 
 function letGo() {
+  if (!actors.every((actor) => actor.engine.step)) { say("This arm does not move by itself here.", true); return; }
   if (clock.kind === "fall" && liveAtEnd()) { resume(); return; }
   const moving = clock.mode === "run";
   beginRuns("fall", [], () => ({}));
@@ -80,6 +81,8 @@ function plansFor(ends, shares) {
   for (const actor of actors) {
     const [q0, q1] = ends(actor);
     if (!q1) { say("Store a pose first: move the arm, then press Set.", true); return null; }
+    const out = actor.arm.joints.findIndex((joint, j) => !within(joint, q0[j]) || !within(joint, q1[j]));
+    if (out >= 0) { say(`No motion: ${actor.arm.joints[out].name} is beyond its limits; bring it back first.`, true); return null; }
     const plan = actor.engine.plan(Float64Array.from(q0), Float64Array.from(q1), planOptions(actor, shares));
     if (plan.why) { say(plan.why, true); return null; }
     if (!(plan.duration > 0)) { say("The arm is there already.", true); return null; }

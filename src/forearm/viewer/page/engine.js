@@ -64,7 +64,7 @@ function makeEngine(arm, code) {
 
   // A law between encoders and drives: what a sampled loop does once a period.
   function controller(name, { bandwidth, period, delay = 0, bits = null, saturate = true }) {
-    const gains = gainsOf(arm, name, bandwidth), call = code[name].call, most = arm.joints.map((j) => (saturate && j.effort !== null ? j.effort : Infinity));
+    const gains = gainsOf(arm, name, { bandwidth, period, delay }), call = code[name].call, most = arm.joints.map((j) => (saturate && j.effort !== null ? j.effort : Infinity));
     const steps = bits === null ? null : Float64Array.from(arm.joints, (j) => (j.unit === "rad" ? 2 * Math.PI : 1) / 2 ** bits);
     const sum = vector(), last = { t: 0, error: null, command: null }, command = vector();
     function law(t, q, qd, wanted, ahead) {
@@ -124,12 +124,18 @@ function makeEngine(arm, code) {
   return engine;
 }
 
-// Critically damped errors; laws of torques have gains times what each joint moves by itself.
-function gainsOf(arm, name, w) {
+// Critically damped errors; laws of torques have gains times what each joint moves by itself, or less where the
+// sampled loop would shake joints.
+function gainsOf(arm, name, { bandwidth: w, period, delay }) {
   const integral = name === "pid_gravity", [kp, kd, ki] = integral ? [3 * w * w, 3 * w, w * w * w] : [w * w, 2 * w, 0];
-  const times = (gain) => Float64Array.from(arm.joints, (j) => (name === "computed_torque" ? gain : gain * j.inertia));
-  return { kp: times(kp), kd: times(kd), ki: times(ki) };
+  const d = name === "computed_torque" ? arm.joints.map(() => 1) : inertiasOf(arm, { bandwidth: w, period, delay });
+  const times = (gain, less = 1) => Float64Array.from(d, (x, j) => gain * x * (less === 1 ? 1 : Math.min(1, x / arm.joints[j].inertia)));
+  return { kp: times(kp), kd: times(kd), ki: times(ki, 0) };
 }
+const inertiasOf = (arm, { bandwidth, period, delay }) => {
+  const share = (bandwidth * period) / (delay ? arm.longest_delay : 1);
+  return (arm.stable.find((entry) => share <= entry.most) || arm.stable[arm.stable.length - 1]).inertias;
+};
 
 const substepsOf = (arm, period) => Math.max(1, Math.ceil(period / arm.step - 1e-9));
 const isMounted = (pose) => pose.some((x, i) => x !== (i % 5 === 0 ? 1 : 0));

@@ -67,7 +67,7 @@ const DRAGS = {
         angle = -(dx * dot3(way, camera.right) - dy * dot3(way, camera.up)) * 0.012;
       }
       turnHand(T, axis, angle);
-      reachHand(g.actor, T, 6);
+      reachHand(g.actor, T);
     },
   },
   push: {

@@ -22,17 +22,22 @@ function jointRow(actor, joint, j) {
   const slider = make("input", { type: "range", id, min: lower, max: upper, step: (upper - lower) / 2000, "aria-label": joint.name });
   const number = make("input", { type: "number", step: "any", "aria-label": `${joint.name}, value` }), unit = make("span", { class: "unit" });
   const low = make("span", { "aria-hidden": "true" }), high = make("span", { "aria-hidden": "true" });
-  const meters = [meter("torque", joint.effort, effortUnit(joint))];
-  if (arm.has_motors) meters.push(meter("voltage", joint.voltage, "V"));
-  if (joint.friction) meters.push(meter("friction", joint.effort, effortUnit(joint)));
-  if (joint.unit === "m") meters[0].title.textContent = "force";
+  const moves = Boolean(actor.engine.torque), meters = moves ? [meter("torque", joint.effort, effortUnit(joint))] : [];
+  if (moves && arm.has_motors) meters.push(meter("voltage", joint.voltage, "V"));
+  if (moves && joint.friction) meters.push(meter("friction", joint.effort, effortUnit(joint)));
+  if (moves && joint.unit === "m") meters[0].title.textContent = "force";
   const box = make("div", { class: "joint" },
     make("div", { class: "line" }, make("span", { class: "name", title: joint.name }, make("i"), make("span", {}, name)), number, unit),
     make("div", { class: "ends" }, low, slider, high), make("div", { class: "meters" }, ...meters.map((m) => m.box)));
   box.style.setProperty("--own", `var(--curve${j % look.curves})`);
   on(slider, "input", () => setJoint(actor, j, nearZero(Number(slider.value), (upper - lower) / 400)));
-  on(number, "change", () => { if (number.value !== "") setJoint(actor, j, Number(number.value) / perUnit(joint)); });
-  return { box, slider, number, unit, low, high, meters, joint, shown: NaN, stop: 0 };
+  const row = { box, slider, number, unit, low, high, meters, joint, shown: NaN, stop: 0 };
+  on(number, "change", () => {
+    row.shown = NaN; // written anew, whatever was typed
+    if (number.value !== "") setJoint(actor, j, Number(number.value) / perUnit(joint));
+    changed();
+  });
+  return row;
 }
 // Zero is easy to find with a mouse.
 const nearZero = (x, slack) => (Math.abs(x) < slack ? 0 : x);
@@ -111,7 +116,7 @@ function moveHand(k, value) {
   if (k < 3) p[k] = value;
   else angles[k - 3] = value * (units.degrees ? DEGREE : 1);
   toPose();
-  reachHand(actor, poseOf(p, angles), k < 3 && actor.n < 6 ? 3 : 6);
+  reachHand(actor, poseOf(p, angles), true);
 }
 
 function showHand(actor, going, now) {
@@ -122,7 +127,7 @@ function showHand(actor, going, now) {
   });
   const { target } = actor, missed = Boolean(target && target.missed) && clock.mode === "pose";
   element("missed").hidden = !missed;
-  if (missed) element("missed").textContent = `Out of reach: ${short(target.distance * 1000)} mm${target.angle > 1e-4 ? `, ${short(target.angle / DEGREE)}\u00b0` : ""} away.`;
+  if (missed) element("missed").textContent = `Not reached from here: ${short(target.distance * 1000)} mm${target.angle > 1e-4 ? `, ${short(target.angle / DEGREE)}\u00b0` : ""} away.`;
   if (!going && !gesture.active && !glide.list) showBranches(actor);
 }
 

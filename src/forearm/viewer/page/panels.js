@@ -48,9 +48,11 @@ function placeDock() {
 const worldFields = {};
 
 function setWorld(part) {
+  if (part.gravity) world.own = part.gravity.every((x, i) => x === data.arms[0].gravity[i]);
   Object.assign(world, part);
   for (const actor of actors) {
-    actor.engine.configure(world);
+    configureActor(actor);
+    if (clock.live && actor.run && actor.run.count > 1) actor.run.about.changed = true;
     if (clock.mode === "pose") holdActor(actor);
   }
   changed();
@@ -110,8 +112,9 @@ function makeShows() {
     showFields[key] = checkField(label, show[key], (is) => setShow(key, is));
     return showFields[key].box;
   }));
-  const missing = data.arms.flatMap((arm) => arm.missing || []);
-  if (missing.length) element("notes").textContent = `${missing.length} mesh${missing.length === 1 ? "" : "es"} not found: ${missing.slice(0, 3).map(cut).join(", ")}${missing.length > 3 ? ", ..." : ""}`;
+  const missing = data.arms.flatMap((arm) => arm.missing || []), still = data.arms.find((arm) => arm.still);
+  if (still) element("notes").textContent = `It does not move by itself here: ${cut(still.still)}. `;
+  if (missing.length) element("notes").textContent += `${missing.length} mesh${missing.length === 1 ? "" : "es"} not found: ${missing.slice(0, 3).map(cut).join(", ")}${missing.length > 3 ? ", ..." : ""}`;
 }
 
 function setShow(key, is) {

@@ -59,76 +59,22 @@ function jointToward(actor, area, body, local, x, y) {
 
 // ---- the hand --------------------------------------------------------------------------------------------------------
 
-// One damped step of the joints toward a pose (rows: 3 for position alone, 6 for all of it), joints at stops left out.
-function dampedStep(actor, q, T, rows) {
-  const { n, engine, arm } = actor, J = Float64Array.from(engine.jacobian(q)), P = engine.poses(q), h = handOf(actor) - 16;
-  // That a radian counts for.
-  const length = 0.35 * arm.reach;
-  const w = turnBetween(P, T, h), e = [T[3] - P[h + 3], T[7] - P[h + 7], T[11] - P[h + 11], ...w.map((x) => x * length)].slice(0, rows);
-  const free = arm.joints.map(() => true), dq = new Float64Array(n);
-  for (let tries = 0; tries <= n; tries++) {
-    const A = Array.from({ length: rows }, () => new Float64Array(rows)), at = (r, j) => (free[j] ? J[r * n + j] * (r > 2 ? length : 1) : 0);
-    for (let r = 0; r < rows; r++)
-      for (let s = 0; s < rows; s++) {
-        for (let j = 0; j < n; j++) A[r][s] += at(r, j) * at(s, j);
-        if (r === s) A[r][s] += 1.5e-3 * arm.reach ** 2;
-      }
-    const y = solved(A, [...e]);
-    let worst = -1;
-    for (let j = 0; j < n; j++) {
-      dq[j] = 0;
-      for (let r = 0; r < rows; r++) dq[j] += at(r, j) * y[r];
-      const { lower, upper } = arm.joints[j], next = q[j] + dq[j];
-      if (free[j] && ((lower !== null && next < lower - 1e-12) || (upper !== null && next > upper + 1e-12))) worst = j;
-    }
-    if (worst < 0) break;
-    free[worst] = false;
-  }
-  const largest = Math.max(...dq.map(Math.abs)), share = largest > 0.3 ? 0.3 / largest : 1;
-  for (let j = 0; j < n; j++) q[j] += share * dq[j];
-  return { distance: Math.hypot(e[0], e[1], e[2]), angle: size3(w) };
-}
-
-// Gauss's elimination with pivots; A and b are used up.
-function solved(A, b) {
-  const m = b.length;
-  for (let k = 0; k < m; k++) {
-    let best = k;
-    for (let i = k + 1; i < m; i++) if (Math.abs(A[i][k]) > Math.abs(A[best][k])) best = i;
-    [A[k], A[best]] = [A[best], A[k]];
-    [b[k], b[best]] = [b[best], b[k]];
-    for (let i = k + 1; i < m; i++) {
-      const f = A[i][k] / (A[k][k] || 1e-300);
-      for (let j = k; j < m; j++) A[i][j] -= f * A[k][j];
-      b[i] -= f * b[k];
-    }
-  }
-  for (let k = m - 1; k >= 0; k--) {
-    for (let j = k + 1; j < m; j++) b[k] -= A[k][j] * b[j];
-    b[k] /= A[k][k] || 1e-300;
-  }
-  return b;
-}
-
 const within = (joint, x) => (joint.lower === null || x >= joint.lower - 1e-9) && (joint.upper === null || x <= joint.upper + 1e-9);
 
-// The joints for a pose of the hand: the engine's answer where it is near, else as close as damped steps come.
-function reachHand(actor, T, rows = actor.n < 6 ? 3 : 6) {
-  const q = Float64Array.from(actor.q), { arm, engine } = actor, EXACT = 1e-6;
-  let left = { distance: Infinity, angle: Infinity };
-  for (let k = 0; k < 30; k++) {
-    left = dampedStep(actor, q, T, rows);
-    if (left.distance < EXACT * arm.reach && (rows < 6 || left.angle < EXACT)) break;
+const EXACT = 1e-6;
+// The joints for a pose of the hand: where the engine's iteration leads from here, and, where that is not there and the
+// pose was typed in, from home. What is out of reach is come near to.
+function reachHand(actor, T, typed = false) {
+  const { arm, engine } = actor, turns = actor.n >= 6, off = (found) => found.distance / arm.reach + (turns ? found.angle : 0);
+  let best = engine.reach(actor.q, T);
+  if (typed && !(off(best) < EXACT)) {
+    const other = engine.reach(actor.stored.home, T);
+    if (off(other) < EXACT) best = other;
   }
-  if (rows === 6 && left.distance < 0.02 * arm.reach) {
-    // From close by: the same branch, exactly.
-    const found = engine.reach(q, T);
-    const ok = found.distance < EXACT * arm.reach && found.angle < 1e-5 && found.q.every((x, j) => within(arm.joints[j], x) && Math.abs(x - q[j]) < 0.5);
-    if (ok) { q.set(found.q); left = found; }
-  }
-  const missed = left.distance > 2e-3 * arm.reach || (rows === 6 && left.angle > 0.01);
-  for (const each of linked(actor)) each.target = { T: Float64Array.from(T), missed, distance: left.distance, angle: rows === 6 ? left.angle : 0 };
-  setPose(actor, q);
+  if (!best.q.every(Number.isFinite)) return false;
+  const missed = !(best.distance <= 2e-3 * arm.reach && (!turns || best.angle <= 0.01));
+  for (const each of linked(actor)) each.target = { T: Float64Array.from(T), missed, distance: best.distance, angle: turns ? best.angle : 0 };
+  setPose(actor, best.q);
   return !missed;
 }
 

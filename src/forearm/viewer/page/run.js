@@ -29,7 +29,7 @@ function makeRun(actor, kinds, about = {}) {
 }
 
 const KINDS = (actor, more = []) => [
-  "position", "velocity", "torque", ...(actor.engine.voltage && actor.arm.has_motors ? ["voltage"] : []),
+  "position", "velocity", ...(actor.engine.torque ? ["torque"] : []), ...(actor.engine.voltage && actor.arm.has_motors ? ["voltage"] : []),
   ...(actor.engine.friction ? ["friction"] : []), ...(actor.engine.energy ? ["energy"] : []), ...more,
 ];
 
@@ -51,7 +51,7 @@ function addRow(run, t) {
   d[o] = t;
   d.set(actor.q, o + at.position);
   d.set(actor.qd, o + at.velocity);
-  d.set(actor.tau, o + at.torque);
+  if (at.torque) d.set(actor.tau, o + at.torque);
   if (at.voltage && actor.voltage) d.set(actor.voltage, o + at.voltage);
   if (at.friction) d.set(actor.friction, o + at.friction);
   if (at.energy) {
@@ -103,14 +103,15 @@ function recall(run, t) {
   markStops(actor);
 }
 
-// A recorded simulation as a run; its panels keep their titles.
+// A recorded simulation as a run, in single precision; its panels keep their titles.
+const COLUMNS = { position: "q", velocity: "qd", torque: "tau" };
 function recordedRun(actor, recording) {
   const known = [["position", /^position/], ["velocity", /^velocity/], ["torque", /^(torque|force)/], ["voltage", /^voltage/], ["error", /^error/], ["energy", /^energy/]];
   const run = { actor, about: { kind: "recording" }, count: recording.frames, width: 1, every: 1, seen: 0, panels: [], at: {}, n: actor.n };
   for (const panel of recording.panels) {
     const [title, unit] = panel.title.split(", "), key = (known.find(([, like]) => like.test(title)) || [title])[0];
     const scaled = ["position", "velocity", "error"].includes(key), angle = (text) => text.replace(/rad/g, units.degrees ? "\u00b0" : "rad");
-    run.panels.push({ key, title, unit: () => (scaled ? angle(unit || "") : unit || ""), scaled, joints: panel.joints, names: panel.names, column: key, offset: run.width });
+    run.panels.push({ key, title, unit: () => (scaled ? angle(unit || "") : unit || ""), scaled, joints: panel.joints, names: panel.names, column: COLUMNS[key] || key, offset: run.width });
     run.at[key] = run.width;
     run.width += panel.names.length;
   }

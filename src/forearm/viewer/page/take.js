@@ -38,7 +38,7 @@ function textBlock(title, text, saved) {
 
 // What says the run of an actor to the owner of its texts: all that made it.
 function aboutRun(actor) {
-  const base = actor.run && clock.mode === "run" ? actor.run.about : { kind: "pose", q0: Array.from(actor.q), qd0: new Array(actor.n).fill(0), ...worldNow() };
+  const base = actor.run && actor.run.count ? actor.run.about : { kind: "pose", q0: Array.from(actor.q), qd0: new Array(actor.n).fill(0), ...worldNow(actor) };
   return { ...base, arm: actor.arm, end: base.end ?? (actor.run && actor.run.count ? endOf(actor.run) : 0) };
 }
 

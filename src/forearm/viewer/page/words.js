@@ -41,7 +41,18 @@ const planCommand = (about, arm) => {
   return `forearm plan ${arm.command} --q=${bare(about.q0)} --to=${bare(about.q1)} --acceleration ${bare(acceleration)}${limited}`;
 };
 
+const MADE = ["fall", "plan", "track"];
+// What the lines leave out.
+function leftOut(about) {
+  const lines = [];
+  if (about.pushed) lines.push("# It was pushed by hand on the way, which is not in these lines.");
+  if (about.changed) lines.push("# Payload, friction or gravity changed on the way, which is not in these lines.");
+  if (about.kind === "track") lines.push("# The page goes on for a while after the end of the motion.");
+  return lines;
+}
+
 function pythonLine(about) {
+  if (!MADE.includes(about.kind)) return "";
   const { arm } = about, lines = ["import forearm as fa", `arm = ${arm.python}`], changes = changedArm(about, arm);
   if (about.kind === "fall") {
     lines.push(`run = fa.simulate(arm${changes}, [${listed(about.q0)}], [${listed(about.qd0)}], ${about.end}, method="rk4", step=${stepOf(about)})`);
@@ -54,23 +65,30 @@ function pythonLine(about) {
     lines.push(...motionInPython(about, arm), `plant = arm${changes}`);
     if (!c.saturate) lines.push("for joint in plant.joints:", "    plant = plant.with_joint(joint.name, max_effort=None)");
     lines.push(
-      `run = fa.control.run(arm, fa.control.${LAW_CLASSES[c.name]}(arm, bandwidth=${c.bandwidth}), motion, period=${c.period}, plant=plant,`,
+      `run = fa.control.run(arm, fa.control.${LAW_CLASSES[c.name]}(arm, bandwidth=${c.bandwidth}${c.name === "computed_torque" ? "" : `, inertias=[${listed(inertiasOf(arm, c))}]`}), motion, period=${c.period}, plant=plant,`,
       `    step=${stepOf(about)}${more.map((x) => `, ${x}`).join("")})`,
     );
-  } else return "";
-  if (about.pushed) lines.push("# It was pushed by hand on the way, which is not in these lines.");
-  return lines.join("\n");
+  }
+  return [...lines, ...leftOut(about)].join("\n");
 }
 
 function commandLine(about) {
-  const { arm } = about, changes = changedByOptions(about, arm);
+  if (!MADE.includes(about.kind)) return "";
+  const { arm } = about, changes = changedByOptions(about, arm), lines = [];
   if (about.kind === "fall")
-    return `forearm simulate ${arm.command} --q=${bare(about.q0)} --qd=${bare(about.qd0)} --duration ${about.end} --method rk4 --step ${stepOf(about)}${changes}`;
-  if (about.kind === "plan") return planCommand(about, arm);
-  if (about.kind !== "track") return "";
-  const c = about.controller, hertz = c.bandwidth / (2 * Math.PI), bits = c.bits === null || c.bits === undefined ? "" : ` --encoder-bits ${c.bits}`;
-  return [
-    `${planCommand(about, arm)} -o motion.json`,
-    `forearm control run ${arm.command} motion.json --controller '${NAMES_OF_LAWS[c.name]}' --bandwidth ${hertz} --period ${c.period} --step ${stepOf(about)}${bits}${c.delay ? ` --delay ${c.delay}` : ""}${changes}`,
-  ].join("\n");
+    lines.push(`forearm simulate ${arm.command} --q=${bare(about.q0)} --qd=${bare(about.qd0)} --duration ${about.end} --method rk4 --step ${stepOf(about)}${changes}`);
+  else if (about.kind === "plan") {
+    lines.push(planCommand(about, arm));
+    if (changes) lines.push("# Torques of the plan are those of the arm's file, without the payload, friction or gravity of the page.");
+  } else {
+    const c = about.controller, more = [c.name === "computed_torque" ? "" : ` --inertias ${bare(inertiasOf(arm, c))}`];
+    if (c.bits !== null && c.bits !== undefined) more.push(` --encoder-bits ${c.bits}`);
+    if (c.delay) more.push(` --delay ${c.delay}`);
+    if (!c.saturate) more.push(" --no-torque-limits");
+    lines.push(
+      `${planCommand(about, arm)} -o motion.json`,
+      `forearm control run ${arm.command} motion.json --controller '${NAMES_OF_LAWS[c.name]}' --bandwidth ${c.bandwidth / (2 * Math.PI)} --period ${c.period} --step ${stepOf(about)}${more.join("")}${changes}`,
+    );
+  }
+  return [...lines, ...leftOut(about)].join("\n");
 }

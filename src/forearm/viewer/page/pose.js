@@ -62,13 +62,19 @@ function jointToward(actor, area, body, local, x, y) {
 const within = (joint, x) => (joint.lower === null || x >= joint.lower - 1e-9) && (joint.upper === null || x <= joint.upper + 1e-9);
 
 const EXACT = 1e-6;
-// The joints for a pose of the hand: where the engine's iteration leads from here, and, where that is not there and the
-// pose was typed in, from home. What is out of reach is come near to.
+// Postures spread over the joints' ranges, always the same.
+const spreadPosture = (actor, k) => Float64Array.from(actor.arm.joints, ({ lower, upper }, j) => {
+  const low = Math.max(lower ?? -Math.PI, -Math.PI), high = Math.min(upper ?? Math.PI, Math.PI), share = (0.5 + k * 0.618033988749895 ** (j + 1)) % 1;
+  return low + share * (high - low);
+});
+const STARTS = 24;
+// The joints for a pose of the hand: where the engine's iteration leads from here and, if that is not there and the pose
+// was typed in, from other postures. What is out of reach is come near to.
 function reachHand(actor, T, typed = false) {
   const { arm, engine } = actor, turns = actor.n >= 6, off = (found) => found.distance / arm.reach + (turns ? found.angle : 0);
   let best = engine.reach(actor.q, T);
-  if (typed && !(off(best) < EXACT)) {
-    const other = engine.reach(actor.stored.home, T);
+  for (let k = 0; typed && k < STARTS && !(off(best) < EXACT); k++) {
+    const other = engine.reach(k ? spreadPosture(actor, k) : actor.stored.home, T);
     if (off(other) < EXACT) best = other;
   }
   if (!best.q.every(Number.isFinite)) return false;

@@ -62,10 +62,13 @@ def read_dac(given: argparse.Namespace, arm: Arm) -> DAC | None:
     )
 
 
-def add_plant(plant: argparse._ArgumentGroup, payload: str = "5 %% of what moves") -> None:
+def add_plant(plant: argparse._ArgumentGroup, payload: str = "5 %% of the moving mass") -> None:
     """What the arm is that controllers do not know of."""
     plant.add_argument(
-        "--payload", type=NOT_NEGATIVE, metavar="KG", help=f"in the hand, unknown, kg (default: {payload})"
+        "--payload",
+        type=NOT_NEGATIVE,
+        metavar="KG",
+        help=f"mass in the hand that no controller knows of, kg (default: {payload})",
     )
     plant.add_argument(
         "--error",
@@ -82,10 +85,12 @@ def add_plant(plant: argparse._ArgumentGroup, payload: str = "5 %% of what moves
 def add_changes(plant: argparse._ArgumentGroup) -> None:
     """Friction and gravity of the arm that moves, where they are not those of its file."""
     plant.add_argument(
-        "--friction", type=NOT_NEGATIVE, metavar="X", help="of the joints, times this, 0 or more (default: 1)"
+        "--friction", type=NOT_NEGATIVE, metavar="X", help="factor on joint friction, 0 or more (default: 1)"
     )
     plant.add_argument(
-        "--gravity", metavar="X,Y,Z", help="free fall in the base frame, m/s^2 (default: the arm's)"
+        "--gravity",
+        metavar="X,Y,Z",
+        help="gravitational acceleration in the base frame, m/s^2 (default: the arm's)",
     )
 
 

@@ -107,7 +107,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_delay(loop)
     add_sensors(loop)
     changes = group(parser, "the arm that moves")
-    add_plant(changes, "nothing")
+    add_plant(changes, "none")
     add_changes(changes)
     how = group(parser, "how it is integrated")
     how.add_argument("--method", metavar="NAME", help=names_of(METHODS, "rk3"))

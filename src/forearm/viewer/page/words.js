@@ -58,7 +58,7 @@ function pythonLine(about) {
       `    step=${stepOf(about)}${more.map((x) => `, ${x}`).join("")})`,
     );
   } else return "";
-  if (about.pushed) lines.push("# It was pushed by hand on the way, which is not in these lines.");
+  if (about.pushed) lines.push("# The run was also pushed by hand; these lines do not include that.");
   return lines.join("\n");
 }
 

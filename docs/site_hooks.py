@@ -1,4 +1,4 @@
-"""What mkdocs calls while it builds the site: each chapter gets one thing to touch, a page of the studio."""
+"""What mkdocs calls while it builds the site: each chapter gets an interactive page of the studio."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Touch:
 
 CHAPTERS = {
     "index.md": Touch("panda", "Drag the hand or a link, then let go.", {"q": BENT}),
-    "studio.md": Touch("puma560", "All of it, on the PUMA 560.", {"q": STANDING}),
+    "studio.md": Touch("puma560", "The whole studio, with the PUMA 560.", {"q": STANDING}),
     "arm-file.md": Touch(
         "puma560-akb", "Frames of links, as the file places them.", {"show": {"frames": True}}
     ),
@@ -34,24 +34,28 @@ CHAPTERS = {
     "mjcf.md": Touch("panda", "Limits of each joint.", {"q": BENT, "show": {"limits": True}}),
     "parts.md": Touch(
         "cmu-dd",
-        "An arm of parts: centres of mass and ellipsoids of inertia.",
+        "An arm made of parts: centres of mass and inertia ellipsoids.",
         {"show": {"centres": True, "ellipsoids": True}},
         True,
     ),
-    "visuals.md": Touch("cmu-dd", "Shapes from a file of parts; the panel See has the skeleton.", {}, True),
+    "visuals.md": Touch(
+        "cmu-dd", "Shapes from a parts file; the View panel can show the skeleton.", {}, True
+    ),
     "drives.md": Touch("puma560", "Change friction and let go.", {"q": STANDING, "tab": "world"}),
     "checks.md": Touch(
-        "stanford", "Ellipsoids of inertia show a mass that is out of place.", {"show": {"ellipsoids": True}}
+        "stanford", "Inertia ellipsoids show a misplaced mass.", {"show": {"ellipsoids": True}}
     ),
     "dynamics.md": Touch(
-        "panda", "Bars show the torques of a posture, with a payload of 2 kg.", {"q": BENT, "payload": 2}
+        "panda", "Bars show the joint torques at rest, with a payload of 2 kg.", {"q": BENT, "payload": 2}
     ),
     "formulations.md": Touch("chain4", "Four generic links that fall.", {"mode": "fall"}),
     "base-parameters.md": Touch("stanford", "Centres of mass.", {"show": {"centres": True}}),
     "code.md": Touch("ascher2", "Two bars whose equations are JavaScript in this page.", {"mode": "fall"}),
-    "kernels.md": Touch("chain7", "Seven joints, some thousand steps a frame.", {"mode": "fall"}),
-    "performance.md": Touch("panda", "Frames a second stand under the curves.", {"q": BENT, "mode": "fall"}),
-    "hand-coordinates.md": Touch("stanford", "Turn the rings of the hand.", {"show": {"frames": True}}),
+    "kernels.md": Touch("chain7", "Seven joints, simulated in your browser.", {"mode": "fall"}),
+    "performance.md": Touch("panda", "The View panel shows frames per second.", {"q": BENT, "mode": "fall"}),
+    "hand-coordinates.md": Touch(
+        "stanford", "Drag the rings at the hand to rotate it.", {"show": {"frames": True}}
+    ),
     "inverse-kinematics.md": Touch(
         "puma560", "Drag the hand; the panel lists every solution.", {"q": STANDING}
     ),
@@ -64,7 +68,7 @@ CHAPTERS = {
     "sim.md": Touch("stanford", "The arm of the interpreter.", {"tab": "move"}),
     "control.md": Touch(
         "puma560",
-        "Computed torque; give the hand a payload that it does not know.",
+        "Computed torque; add a payload that is not in its model.",
         {
             "q": STANDING,
             "mode": "track",
@@ -92,7 +96,7 @@ CHAPTERS = {
         "Coulomb friction holds joints until gravity is stronger.",
         {"q": STANDING, "mode": "fall", "tab": "world"},
     ),
-    "identification.md": Touch("ur10", "Which joints feel a link? Change the payload.", {"tab": "world"}),
+    "identification.md": Touch("ur10", "Which joints carry the payload? Change it.", {"tab": "world"}),
     "documents/swartz.md": Touch("cmu-dd", "The direct-drive arm.", {"mode": "fall"}, True),
     "documents/waters.md": Touch("stanford", "The Stanford arm.", {}),
     "documents/silver.md": Touch("chain3", "Three generic links.", {"mode": "fall"}),
@@ -126,7 +130,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     source = posixpath.join(up, FOLDER, page_name(page.file.src_uri))
     frame = (
         f'\n\n<figure class="touch"><iframe src="{source}" loading="lazy" title="{touch.arm} in the studio">'
-        f'</iframe><figcaption>{touch.words} <a href="{source}">The page alone</a></figcaption></figure>\n\n'
+        f'</iframe><figcaption>{touch.words} <a href="{source}">Open the page</a></figcaption></figure>\n\n'
     )
     head, mark, rest = markdown.partition("\n## ")
     return f"{head}{frame}{mark}{rest}"

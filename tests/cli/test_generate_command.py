@@ -209,7 +209,7 @@ def test_controllers(law: str, capsys: Capture) -> None:
     [
         (("--function", "computd_torque"), "got 'computd_torque'; did you mean 'computed_torque'"),
         (("--function", "pd_gravity", "--function", "bias"), "is a whole controller; generate it by itself."),
-        (("--function", "pd_gravity", "--lang", "latex"), "--lang: a controller is code"),
+        (("--function", "pd_gravity", "--lang", "latex"), "--lang: latex is not available for controllers"),
         (("--method", "rk3"), "--method: it is for --function integration_step."),
         (("--function", "integration_step", "--formulation", "kane"), "integration_step has no formulations"),
         (("--function", "integration_step", "--function", "bias"), "generate it by itself"),

@@ -178,7 +178,7 @@ def test_a_motion_that_cannot_be_planned_says_why() -> None:
     const q0 = new Float64Array(6), q1 = Float64Array.of(9, 0, 0, 0, 0, 0);
     return engine.plan(q0, q1, { velocity: q0.map(() => 1), acceleration: q0.map(() => 1) });
     """
-    assert in_node(arm, script)["why"] == ("No motion: the start or the end lies outside of a joint's range.")
+    assert in_node(arm, script)["why"] == ("No motion: the start or the end is outside the range of a joint.")
 
 
 @pytest.mark.slow

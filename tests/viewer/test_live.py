@@ -212,7 +212,7 @@ def test_close_frees_the_port_and_ends_threads() -> None:
     port = port_of(studio)
     tab, silent = Tab(studio), socket.create_connection(("127.0.0.1", port), PATIENCE)
     assert eventually(lambda: len(set(threading.enumerate()) - before) == 3)
-    with pytest.raises(fa.InputError, match=rf"cannot listen at '127.0.0.1', port {port}: .*Choose another"):
+    with pytest.raises(fa.InputError, match=rf"cannot listen on '127.0.0.1', port {port}: .*Choose another"):
         LiveStudio(PAGE, ARMS, port=port)
     studio.close()
     assert set(threading.enumerate()) <= before
@@ -226,7 +226,7 @@ def test_close_frees_the_port_and_ends_threads() -> None:
         lambda: studio.plan(([0, 1], np.zeros((2, 3)))),
         studio.open,
     ):
-        with pytest.raises(fa.InputError, match=r"this studio is closed; make another by fa\.studio\."):
+        with pytest.raises(fa.InputError, match=r"this studio is closed; make another with fa\.studio\."):
             call()
     assert "is closed" in repr(studio)
     assert "iframe" not in studio._repr_html_()

@@ -307,8 +307,8 @@ def test_an_error_inside_ends_one_connection_in_silence(
         ({"port": "80"}, r"studio, port: expected a whole number from 0 to 65535, got '80'\."),
         ({"host": ""}, r"studio, host: expected an address or a name, got ''\."),
         ({"host": 5}, r"studio, host: expected an address or a name, got 5\."),
-        ({"host": "192.0.2.1"}, r"studio: cannot listen at '192\.0\.2\.1', port 0: .*\. Choose another"),
-        ({"host": "a b"}, r"studio: cannot listen at 'a b', port 0: .*\."),
+        ({"host": "192.0.2.1"}, r"studio: cannot listen on '192\.0\.2\.1', port 0: .*\. Choose another"),
+        ({"host": "a b"}, r"studio: cannot listen on 'a b', port 0: .*\."),
     ],
 )
 def test_where_nobody_can_listen(arguments: dict[str, object], why: str) -> None:

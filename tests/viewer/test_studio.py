@@ -39,7 +39,7 @@ def close(found: Any, expected: Any) -> None:
 
 
 def taken(shown: Any, title: str) -> str:
-    """A text of the panel Take."""
+    """A text of the Export panel."""
     shown.evaluate("forearmStudio.tab('take')")
     shown.wait_for_timeout(200)
     found = shown.get_by_label(title, exact=True).first.text_content()

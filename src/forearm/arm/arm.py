@@ -260,8 +260,8 @@ class Arm:
         return with_payload(self, mass, com, inertia, longest)
 
     def scale_friction(self, factor: float) -> Arm:
-        """The arm with viscous, Coulomb and static friction of every joint times a factor; bearings and gears
-        stay.
+        """The arm with viscous, Coulomb and static friction of every joint multiplied by a factor, 0 or more;
+        bearings and gears are unchanged.
         """
         from forearm.arm.change import scale_friction
 

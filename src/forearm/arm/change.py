@@ -86,7 +86,7 @@ def _part(joint: Joint, part: str, given: Any) -> Any:
 
 
 def scale_friction(arm: Arm, factor: float) -> Arm:
-    """The arm with friction of every joint times a factor, 0 or more; bearings and gears stay."""
+    """The arm with friction of every joint times a factor, 0 or more; bearings and gears are unchanged."""
     times = quantity(factor, "scale_friction, factor", minimum=0.0)
 
     def scaled(joint: Joint) -> Joint:

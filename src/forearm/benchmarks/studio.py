@@ -1,4 +1,4 @@
-"""The studio: how long a page takes to write and how large it is, and how fast its dynamics are in node."""
+"""The studio: time to write a page and its size, and the speed of its dynamics in Node.js."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ return {
 
 
 def rows(peers: bool) -> list[BenchmarkRow]:
-    """Pages written by the command, and functions of the page in node, one call after another."""
+    """Pages written by the command, and functions of the page in Node.js, one call after another."""
     made = []
     with tempfile.TemporaryDirectory() as folder:
         for name in ARMS:
@@ -39,7 +39,7 @@ def rows(peers: bool) -> list[BenchmarkRow]:
             words = ["-m", "forearm", "studio", name, "-o", str(page)]
             seconds = median_process_time(words, repeats=3)
             size = page.stat().st_size / 1000
-            title = f"studio page of {name}, {size:.0f} kB, command and all"
+            title = f"studio page of {name}, {size:.0f} kB, whole command"
             made.append(BenchmarkRow(title, seconds, 1.5 if name == "panda" else None))
     for name in ARMS if shutil.which("node") else ():
         found = in_node(load_builtin(name), TIMED)

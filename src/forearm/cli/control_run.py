@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_columns(parser)
     add_json(parser)
     unknown = group(parser, "what the controller does not know of")
-    add_plant(unknown, "nothing")
+    add_plant(unknown, "none")
     add_changes(unknown)
     loop = group(parser, "loop and sensors (default: ideal)")
     for add in (add_delay, add_sensors, add_voltage):

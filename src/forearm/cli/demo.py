@@ -198,7 +198,7 @@ def _code(story: Story, arm: Arm) -> Source:
     story.files += source.save(story.folder)
     name = story.files[-2].name
     story.say(
-        "6. C for its controller", f"{name}: {source.counts} an evaluation, friction and rotors included"
+        "6. C for its controller", f"{name}: {source.counts} per evaluation, friction and rotors included"
     )
     return source
 

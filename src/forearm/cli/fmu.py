@@ -18,7 +18,7 @@ from forearm.tables import filled
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the file to write (.fmu)")
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the file to write, .fmu")
     parser.add_argument(
         "--fmi", type=Whole(*VERSIONS), default=3, metavar="N", help="version of FMI, 2 or 3 (default: 3)"
     )
@@ -27,33 +27,35 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=DRIVES,
         default="torque",
         metavar="NAME",
-        help=f"what drives the arm, {names_of(DRIVES, 'torque')}",
+        help=f"input of the joints, {names_of(DRIVES, 'torque')}",
     )
     parser.add_argument(
         "--step",
         type=POSITIVE,
         default=1e-3,
         metavar="S",
-        help="longest step of co-simulation, s (default: 0.001)",
+        help="longest internal step of co-simulation, s, above 0 (default: 0.001)",
     )
-    add_state(parser, "q", "joint coordinates at the start (default: zero, or the nearest within limits)")
-    add_state(parser, "qd", "joint velocities at the start (default: zero)")
+    add_state(parser, "q", "initial joint positions, rad (m) (default: zero, or the nearest within limits)")
+    add_state(parser, "qd", "initial joint velocities, rad/s (m/s) (default: zero)")
     parser.add_argument(
         "--parameter",
         action="append",
         default=[],
         metavar="NAME",
-        help="more of the arm that the simulator can set, such as joint2.friction; may be repeated",
+        help="a parameter that the simulator can set, such as joint2.friction; may be repeated",
     )
     parser.add_argument(
-        "--payload", action="store_true", help="mass and centre of a load in the hand can be set"
+        "--payload",
+        action="store_true",
+        help="let the simulator set mass and centre of a payload in the hand",
     )
     parser.add_argument(
         "--platform",
         action="append",
         choices=tuple(PLATFORMS),
         metavar="NAME",
-        help=f"a system to write a library for, {names_of(PLATFORMS)}; all that can be unless given",
+        help=f"a platform to include, {names_of(PLATFORMS)}; may be repeated (default: all possible)",
     )
     add_rigid(parser)
     add_json(parser)

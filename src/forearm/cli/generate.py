@@ -43,7 +43,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--target",
         metavar="NAME",
-        help=f"an object file for a machine, with a header in C, without a compiler: {names_of(TARGETS)}",
+        help=f"write an object file and C header for this machine, instead of --lang: {names_of(TARGETS)}",
     )
     parser.add_argument(
         "--dtype",
@@ -80,23 +80,23 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     steps = group(parser, "a step of a simulation")
     steps.add_argument("--method", choices=METHODS, metavar="NAME", help=names_of(METHODS, "rk4"))
     steps.add_argument(
-        "--drive", choices=DRIVES, metavar="NAME", help=f"{names_of(DRIVES, 'torque')}: what drives the arm"
+        "--drive", choices=DRIVES, metavar="NAME", help=f"input of the joints, {names_of(DRIVES, 'torque')}"
     )
     controllers = group(parser, "a controller")
     controllers.add_argument(
         "--bandwidth",
         type=POSITIVE,
         metavar="W",
-        help=f"of its gains, rad/s, above 0 (default: {BANDWIDTH:g})",
+        help=f"of the gains, critically damped, rad/s, above 0 (default: {BANDWIDTH:g})",
     )
     controllers.add_argument(
         "--period",
         type=POSITIVE,
         metavar="S",
-        help=f"seconds between samples, above 0, for pid_gravity (default: {PERIOD:g})",
+        help=f"sampling period for pid_gravity, s, above 0 (default: {PERIOD:g})",
     )
     controllers.add_argument(
-        "--open-gains", action="store_true", help="gains are set at run time, by NAME_prepare"
+        "--open-gains", action="store_true", help="gains are set at run time by NAME_prepare"
     )
 
 
@@ -115,7 +115,7 @@ def _run(given: argparse.Namespace) -> int:
         about = {"arm": arm.name, "n": arm.n, "functions": functions}
         show_json(about | _document(given, source, [str(path) for path in paths]))
     elif paths:
-        print(filled(f"{source.name}: {source.counts} an evaluation, {_size(source)}", width()))
+        print(filled(f"{source.name}: {source.counts} per evaluation, {_size(source)}", width()))
         tell_written(paths)
     elif source.object is not None:
         print("\n".join([source.header, source.text]), end="")

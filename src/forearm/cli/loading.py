@@ -33,20 +33,20 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--lenient",
         action="store_true",
-        help="take the nearest that an arm can have where a URDF holds what none has, and say so",
+        help="replace values of a URDF that no arm can have by the nearest valid ones, and warn",
     )
     parser.add_argument(
         "--density",
         type=POSITIVE,
         metavar="D",
-        help="kg/m^3: links of a URDF without mass get that of their shapes",
+        help="density, kg/m^3, for URDF links without mass: they get the mass of their shapes",
     )
     parser.add_argument(
         "--package",
         action="append",
         default=[],
         metavar="NAME=FOLDER",
-        help="where a URDF's package://NAME is; may be repeated",
+        help="folder of a URDF's package://NAME; may be repeated",
     )
 
 

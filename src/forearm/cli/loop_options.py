@@ -17,26 +17,26 @@ LEVER = 0.1  # m
 
 def add_dac(parser: argparse.ArgumentParser, period: bool = True) -> None:
     """The options of the converter in front of the motors."""
-    dac = group(parser, "the converter in front of the motors")
+    dac = group(parser, "D/A converter in front of the motors")
     if period:
         dac.add_argument(
             "--dac-period",
             type=POSITIVE,
             metavar="S",
-            help="what drives is sampled and held for this time, s, above 0",
+            help="sample and hold the input for this time, s, above 0",
         )
     dac.add_argument(
         "--dac-bits",
         type=Whole(1, MOST_BITS),
         metavar="N",
-        help=f"it has 2^N steps, N from 1 to {MOST_BITS}; needs --dac-range",
+        help=f"resolution, 2^N steps, N from 1 to {MOST_BITS}; needs --dac-range",
     )
-    dac.add_argument("--dac-range", type=POSITIVE, metavar="V", help="it gives from -V to V, above 0")
+    dac.add_argument("--dac-range", type=POSITIVE, metavar="V", help="output range, -V to V, V above 0")
     dac.add_argument(
         "--dac-gain",
         type=ANY,
         metavar="X",
-        help="of the amplifiers behind it, not 0 (default: the arm file's, or 1)",
+        help="gain of the amplifiers after it, not 0 (default: the arm file's, or 1)",
     )
 
 
@@ -62,30 +62,39 @@ def read_dac(given: argparse.Namespace, arm: Arm) -> DAC | None:
     )
 
 
-def add_plant(plant: argparse._ArgumentGroup, payload: str = "5 %% of what moves") -> None:
-    """What the arm is that controllers do not know of."""
+def add_plant(plant: argparse._ArgumentGroup, payload: str = "5 %% of the moving mass") -> None:
+    """How the arm differs from the controllers' model."""
     plant.add_argument(
-        "--payload", type=NOT_NEGATIVE, metavar="KG", help=f"in the hand, unknown, kg (default: {payload})"
+        "--payload",
+        type=NOT_NEGATIVE,
+        metavar="KG",
+        help=f"mass in the hand that no controller knows of, kg (default: {payload})",
     )
     plant.add_argument(
         "--error",
         type=Real(least=0.0, most=90.0),
         default=0.0,
         metavar="PERCENT",
-        help="masses, friction and motors are off by up to this, 0 to 90 (default: 0)",
+        help="random model error of masses, friction and motors, up to this, 0 to 90 (default: 0)",
     )
     plant.add_argument(
-        "--seed", type=Whole(0), default=0, metavar="N", help="of these errors, from 0 (default: 0)"
+        "--seed",
+        type=Whole(0),
+        default=0,
+        metavar="N",
+        help="random seed of these errors, from 0 (default: 0)",
     )
 
 
 def add_changes(plant: argparse._ArgumentGroup) -> None:
-    """Friction and gravity of the arm that moves, where they are not those of its file."""
+    """Friction and gravity of the simulated arm, if not those of its file."""
     plant.add_argument(
-        "--friction", type=NOT_NEGATIVE, metavar="X", help="of the joints, times this, 0 or more (default: 1)"
+        "--friction", type=NOT_NEGATIVE, metavar="X", help="factor on joint friction, 0 or more (default: 1)"
     )
     plant.add_argument(
-        "--gravity", metavar="X,Y,Z", help="free fall in the base frame, m/s^2 (default: the arm's)"
+        "--gravity",
+        metavar="X,Y,Z",
+        help="gravitational acceleration in the base frame, m/s^2 (default: the arm's)",
     )
     plant.add_argument(
         "--no-torque-limits", action="store_true", help="drives give any torque that is commanded"
@@ -120,7 +129,7 @@ def add_period(parser: argparse._ActionsContainer) -> None:
         type=POSITIVE,
         default=1e-3,
         metavar="S",
-        help="between samples, s, above 0 (default: 0.001)",
+        help="sampling period, s, above 0 (default: 0.001)",
     )
 
 
@@ -147,39 +156,41 @@ def add_delay(loop: argparse._ArgumentGroup) -> None:
 
 
 def add_sensors(loop: argparse._ArgumentGroup) -> None:
-    """What a controller is told of the arm's state."""
+    """What a controller measures of the arm's state."""
     bits = f"N from 1 to {MOST_BITS}"
     loop.add_argument(
         "--encoder-bits",
         type=Whole(1, MOST_BITS),
         metavar="N",
-        help=f"positions are told in 2^N steps a turn (a metre), {bits}",
+        help=f"position resolution, 2^N steps per turn (per metre), {bits}",
     )
     loop.add_argument(
         "--tachometer-bits",
         type=Whole(1, MOST_BITS),
         metavar="N",
-        help=f"velocities are told in 2^N steps, {bits}; needs --tachometer-range",
+        help=f"velocity resolution, 2^N steps, {bits}; needs --tachometer-range",
     )
     loop.add_argument(
         "--tachometer-range",
         type=POSITIVE,
         metavar="V",
-        help="velocities are told from -V to V, rad/s (m/s), above 0",
+        help="velocity range, -V to V, rad/s (m/s), V above 0",
     )
     loop.add_argument(
         "--accelerometer-step",
         type=NOT_NEGATIVE,
         metavar="A",
-        help="readings come in multiples of it, m/s^2 (default: exact)",
+        help="resolution of accelerometers, m/s^2 (default: exact)",
     )
     loop.add_argument(
         "--lever",
         type=POSITIVE,
         metavar="M",
-        help=f"between accelerometers, m, above 0; with --accelerometer-step (default: {LEVER})",
+        help=f"distance between accelerometers, m, above 0; with --accelerometer-step (default: {LEVER})",
     )
-    loop.add_argument("--differences", action="store_true", help="velocities are differences of positions")
+    loop.add_argument(
+        "--differences", action="store_true", help="compute velocities as differences of positions"
+    )
 
 
 def add_voltage(loop: argparse._ArgumentGroup) -> None:

@@ -37,7 +37,7 @@ COMMANDS = {
     "calibrate": "Geometry of an arm from measured poses or points of its hand.",
     "control": "Controllers compared on one motion; a load from tests; a log against the model.",
     "identify": "Masses, friction and motors from measured logs: a better model, with deviations.",
-    "studio": "One page for a browser that carries the arm's own dynamics: see, touch and move it.",
+    "studio": "Write one page for a browser with the arm's own dynamics, to view, pose and simulate it.",
     "sim": "Swartz's interpreter: variables and commands, at a terminal or from a script.",
     "count": "Exact multiplications and additions of every formulation.",
     "generate": "Write code for a function of an arm, a simulation step or a controller, in many languages.",

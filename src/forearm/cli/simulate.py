@@ -60,26 +60,32 @@ OF_CONTROLLERS = (
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
     parser.add_argument(
-        "--duration", type=NOT_NEGATIVE, metavar="S", help="how long, s, at least 0 (default: the plan's)"
+        "--duration",
+        type=NOT_NEGATIVE,
+        metavar="S",
+        help="simulated time, s, at least 0 (default: the plan's)",
     )
-    for name, what in (("q", "positions, rad (m),"), ("qd", "velocities, rad/s (m/s),")):
-        add_state(parser, name, f"joint {what} at the start (default: zero)")
+    for name, what in (("q", "positions, rad (m)"), ("qd", "velocities, rad/s (m/s)")):
+        add_state(parser, name, f"initial joint {what} (default: zero)")
     parser.add_argument(
-        "--continue", dest="before", metavar="FILE", help="go on from the end of a simulation kept as .npz"
+        "--continue",
+        dest="before",
+        metavar="FILE",
+        help="continue from the end of a simulation saved as .npz",
     )
     add_rigid(parser)
-    parser.add_argument("--no-inductance", action="store_true", help="currents follow the voltages at once")
+    parser.add_argument(
+        "--no-inductance",
+        action="store_true",
+        help="ignore motor inductance: currents follow the voltages at once",
+    )
     add_json(parser)
-    inputs = group(parser, "what drives it (default: nothing)")
+    inputs = group(parser, "input (default: none)")
     drive = inputs.add_mutually_exclusive_group()
     drive.add_argument(
-        "--torque", metavar="A,B,...", help="torques (forces) held all the time, N m (N); one value per joint"
+        "--torque", metavar="A,B,...", help="constant torques (forces), N m (N); one value per joint"
     )
-    drive.add_argument(
-        "--voltage",
-        metavar="A,B,...",
-        help="voltages of the motors held all the time, V; one value per joint",
-    )
+    drive.add_argument("--voltage", metavar="A,B,...", help="constant motor voltages, V; one value per joint")
     drive.add_argument(
         "--torque-file",
         metavar="FILE",
@@ -88,56 +94,62 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
             "is CSV on standard input"
         ),
     )
-    drive.add_argument("--voltage-file", metavar="FILE", help="voltages over time, V, in the same form")
-    drive.add_argument("--plan", metavar="FILE", help=f"{MOTION_HELP}: its torques drive, or a --controller")
+    drive.add_argument("--voltage-file", metavar="FILE", help="voltages over time, V, in the same format")
     drive.add_argument(
-        "--plan-voltage", metavar="FILE", help="the same, and the voltages that its torques need drive"
+        "--plan",
+        metavar="FILE",
+        help=f"{MOTION_HELP}: its torques are the input, or a --controller tracks it",
+    )
+    drive.add_argument(
+        "--plan-voltage", metavar="FILE", help="the same; the voltages for its torques are the input"
     )
     inputs.add_argument(
-        "--linear", action="store_true", help="rows of the file are joined by straight lines, not held"
+        "--linear",
+        action="store_true",
+        help="interpolate linearly between rows of the file, instead of holding",
     )
     add_columns(inputs)
     add_dac(parser)
     loop = group(parser, "a controller, with --plan")
     loop.add_argument(
-        "--controller", metavar="NAME", help="such as computed_torque; control compare shows those there are"
+        "--controller", metavar="NAME", help="such as computed_torque; 'forearm control compare' lists all"
     )
     loop.add_argument(
-        "--period", type=POSITIVE, metavar="S", help="between its samples, s, above 0 (default: 0.001)"
+        "--period", type=POSITIVE, metavar="S", help="sampling period, s, above 0 (default: 0.001)"
     )
     add_bandwidth(loop)
     add_inertias(loop)
     add_delay(loop)
     add_sensors(loop)
-    changes = group(parser, "the arm that moves")
-    add_plant(changes, "nothing")
+    changes = group(parser, "the simulated arm")
+    add_plant(changes, "none")
     add_changes(changes)
-    how = group(parser, "how it is integrated")
+    how = group(parser, "integration")
     how.add_argument("--method", metavar="NAME", help=names_of(METHODS, "rk3"))
     how.add_argument(
         "--step",
         type=POSITIVE,
         metavar="S",
-        help="of rk3, rk4, gill, midpoint, gauss4, s, above 0 (default: 0.001)",
+        help="step of rk3, rk4, gill, midpoint, gauss4, s, above 0 (default: 0.001)",
     )
     how.add_argument(
         "--rtol",
         type=Real(least=1e-14, most=0.1),
         default=1e-6,
         metavar="X",
-        help="of dp45, dp87, radau: relative error per step, 1e-14 to 0.1 (default: 1e-6)",
+        help="relative error per step of dp45, dp87, radau, 1e-14 to 0.1 (default: 1e-6)",
     )
     how.add_argument(
         "--atol",
         type=POSITIVE,
         default=1e-9,
         metavar="X",
-        help="of the same: absolute error per step, rad (m), above 0 (default: 1e-9)",
+        help="absolute error per step of the same, rad (m), above 0 (default: 1e-9)",
     )
     how.add_argument(
         "--record", type=Whole(1), default=1, metavar="N", help="keep every N-th step, N from 1 (default: 1)"
     )
-    how.add_argument("--stops", action="store_true", help="end where a joint reaches its limit")
+    how.add_argument("--stops", action="store_true", help="stop when a joint reaches its limit")
     add_files(parser)
 
 
@@ -149,7 +161,7 @@ def add_files(parser: argparse.ArgumentParser) -> None:
         "-o",
         dest="target",
         metavar="FILE",
-        help="write the motion: .csv, .parquet, .json, or .npz, which holds everything",
+        help="write the motion: .csv, .parquet, .json, or .npz, which contains everything",
     )
     add_plot(files, "the motion")
     files.add_argument("--html", metavar="FILE", help="write a page that plays it in a browser: .html")

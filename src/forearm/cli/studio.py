@@ -19,23 +19,23 @@ from forearm.viewer.door import TRIANGLES, ShownArm, origin_of, write_studio
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
-    parser.add_argument("--beside", metavar="ARM", help="a second arm, side by side with the first")
-    parser.add_argument("-o", "--output", metavar="FILE", help="the page, .html (default: the arm's name)")
+    parser.add_argument("--beside", metavar="ARM", help="a second arm, shown beside the first")
+    parser.add_argument("-o", "--output", metavar="FILE", help="the page, .html (default: ARM.html)")
     parser.add_argument(
         "--meshes",
         action="store_true",
-        help="put in the meshes that the file names (STL, OBJ, DAE), reduced; missing ones are told",
+        help="include the meshes that the file names (STL, OBJ, DAE, MSH), simplified; warn of missing ones",
     )
     parser.add_argument(
         "--triangles",
         type=Whole(100, 1_000_000),
         default=TRIANGLES,
         metavar="N",
-        help=f"the most there may be in all meshes together (default: {TRIANGLES})",
+        help=f"at most this many triangles in all meshes together, from 100 (default: {TRIANGLES})",
     )
     add_reading(parser)
     add_root(parser)
-    add_state(parser, "q", "posture to begin with, rad (m) (default: zero, or the nearest within limits)")
+    add_state(parser, "q", "initial joint positions, rad (m) (default: zero, or the nearest within limits)")
     add_json(parser)
 
 

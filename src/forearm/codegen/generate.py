@@ -72,8 +72,8 @@ def generate(
 
     Args:
         arm: the arm.
-        function: a name such as "inverse_dynamics", or several; a wrong one is answered with those there are;
-            or "integration_step", one step of a simulation.
+        function: a name such as "inverse_dynamics", or several (the error for a wrong name lists all); or
+            "integration_step", one step of a simulation.
         language: "c", "cpp", "fortran", "python", "javascript", "latex", "rust", "cuda", "matlab" or "st".
         parameters: what stays symbols (a second function prepares what depends on them alone): "link6.mass",
             "link6.com.x", "link6.inertia.xx", "joint6.alpha", a whole "link6" or "joint6", "gravity.z", or
@@ -81,11 +81,11 @@ def generate(
         formulation: a formulation of the documents, traced as it is; None: the fewest operations known here.
         name: name of the generated function; None: of the arm and what it computes.
         dtype: "float64", or "float32" for target machines and all languages but Python, JavaScript and LaTeX;
-            None: "float64", and what the target machine computes in hardware.
+            None: "float64", or "float32" for cortex-m4.
         method: of "integration_step": "rk3", "rk4" or "gill".
-        drive: what drives the arm in "integration_step": "torque" or "voltage".
-        target: a machine to make an object file for, without a compiler: "cortex-m4", "cortex-m7", "aarch64",
-            "riscv64", "x86-64-v3" or "wasm32"; None: text in the language.
+        drive: input of "integration_step": "torque" or "voltage".
+        target: a machine to write an object file for, without a compiler: "cortex-m4", "cortex-m7",
+            "aarch64", "riscv64", "x86-64-v3" or "wasm32"; None: text in the language.
     """
     if target is not None:
         from forearm.targets.object_source import object_source
@@ -103,7 +103,7 @@ def generate(
 
 
 def check_dtype(dtype: str, language: str) -> None:
-    """Refuse a precision that is not known, or that a language does not have."""
+    """Raise for an unknown precision, or one that a language does not support."""
     check_choice(dtype, DTYPES, "generate, dtype")
     if dtype == "float32" and language not in SINGLE:
         raise InputError(
@@ -141,8 +141,8 @@ def step_program(
 
 @dataclass(frozen=True, eq=False)
 class TracedProgram:
-    """What a program is made of: functions on the graph, its name, what its head says, and open parameters
-    with the arm's own values.
+    """What a program is made of: functions on the graph, its name, its head comment, and open parameters with
+    the arm's own values.
     """
 
     traced: Traced

@@ -1,5 +1,5 @@
-"""One integration step as a function to generate: the step of `dynamics.fixed_step`, friction, sticking and
-gears included, from the state and what drives the arm to the state a step later.
+"""One integration step as a function to generate: the step of `dynamics.fixed_step`, friction, stiction and
+gears included, from the state and the drive input to the next state.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MEANT = MEANINGS | {
 def traced_integration_step(
     arm: Arm, method: str, drive: str, parameters: Mapping[str, float], single: bool
 ) -> Traced:
-    """A step by a method under torques or voltages that are held; states that the arm does not have are left
+    """A step by a method with torques or voltages held constant; states that the arm does not have are left
     out.
     """
     check_choice(method, METHODS, f"generate, {NAME}, method")

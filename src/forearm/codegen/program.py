@@ -1,8 +1,8 @@
-"""A program: straight-line statements with names, made of an expression graph by `program_writer`,
-that every language writes in its own words.
+"""A program: straight-line, named statements, made from an expression graph by `program_writer` and
+written by each language in its own syntax.
 
-What is known before any state is (`parameters` that the caller chose to keep as symbols, and what is computed
-of them alone) is computed by the program's `prepare` part and handed to the evaluation as the array `k`.
+Values that do not depend on the state (`parameters` that the caller keeps as symbols, and what is computed
+from them alone) are computed by the program's `prepare` part and passed to the evaluation as the array `k`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ARRAY, CALL = "array", "call"
 
 @dataclass(frozen=True)
 class Argument:
-    """An array that goes in or comes out: its name, shape and meaning, with unit and frame."""
+    """An input or output array: its name, shape and meaning, with unit and frame."""
 
     name: str
     shape: tuple[int, ...]
@@ -74,7 +74,7 @@ class Statement:
 
     @property
     def size(self) -> int:
-        """How many entries the new array of an ARRAY or a CALL has."""
+        """Number of entries of the new array of an ARRAY or a CALL."""
         if self.routine is not None:
             return self.routine.made.size
         return len(self.value.operands) if isinstance(self.value, Op) else 0
@@ -82,8 +82,8 @@ class Statement:
 
 @dataclass(frozen=True)
 class Routine:
-    """A function inside a program, which calls it several times: from the array `taken`, and k if it
-    `needs_kept`, to the array `made`.
+    """A subroutine of a program, called several times: it computes the array `made` from the array `taken`,
+    and from k if it `needs_kept`.
     """
 
     name: str
@@ -95,7 +95,7 @@ class Routine:
 
 
 def grouped(statements: Iterable[Statement]) -> list[list[Statement]]:
-    """Statements one by one, but a loop with the variables that it goes on with as one."""
+    """Statements one by one, but a loop and its variables as one group."""
     groups: list[list[Statement]] = []
     depth, is_open = 0, False
     for statement in statements:
@@ -110,7 +110,7 @@ def grouped(statements: Iterable[Statement]) -> list[list[Statement]]:
 
 @dataclass(frozen=True)
 class Program:
-    """All that a language needs to know. `parameters`, `kept` and `prepare` are empty when all
+    """Everything that a language needs. `parameters`, `kept` and `prepare` are empty when all
     parameters are numbers.
     """
 
@@ -135,5 +135,5 @@ class Program:
 
     @property
     def scalar(self) -> str:
-        """What C calls its numbers."""
+        """C's name of the scalar type."""
         return "float" if self.single else "double"

@@ -1,4 +1,4 @@
-"""Programs made of expression graphs: what gets a name, what becomes a loop or a routine."""
+"""Programs from expression graphs: what gets a name, what becomes a loop or a routine."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ def program_of(
     with_routines: bool = True,
 ) -> Program:
     """The program that computes the results; inputs of the graph are named "q[0]",
-    its parameters as in `parameters`. Functions that are called several times are routines, or are written
-    out at every call.
+    its parameters as in `parameters`. Functions that are called several times become routines, or are
+    inlined at every call if not `with_routines`.
     """
     graph, results = (with_functions if with_routines else _inlined)(graph, results)
     taken = {a.name.lower() for a in (*inputs, *outputs)} | {"k", "p"}
@@ -88,7 +88,7 @@ def program_of(
 
 
 def _inlined(graph: Graph, results: Any) -> tuple[Graph, Any]:
-    """The same with functions written out wherever they are called; loops stay."""
+    """The same with every function inlined; loops stay."""
     if not graph.calls:
         return graph, results
     new = Graph()
@@ -105,7 +105,7 @@ class _Names:
         self.taken, self.temporaries = taken, 0
 
     def unique(self, wanted: str | None) -> str:
-        """The name itself, or with a number behind it; t1, t2 and so on for what has none."""
+        """The name itself, or with a number appended; t1, t2 and so on for values without a name."""
         if wanted is None:
             self.temporaries += 1
             wanted = f"t{self.temporaries}"
@@ -126,7 +126,7 @@ class _Routines:
         self.names = _Names({"k"})
 
     def of(self, region: Region, given: list[Tree]) -> tuple[Routine, tuple[Tree, ...]]:
-        """The routine for a region, and what of its operands it is given; entries of k it reads itself."""
+        """The routine for a region, and the operands to pass to it; it reads entries of k itself."""
         fixed = tuple(tree if isinstance(tree, Ref) and tree.name == "k" else None for tree in given)
         routine = self.made.get((region, fixed))
         if routine is None:
@@ -207,7 +207,7 @@ class _Writer:
         return uses
 
     def _prepare(self) -> tuple[list[Statement], int]:
-        """What evaluations need of what is offline, as entries of k."""
+        """The offline values that evaluations need, as entries of k."""
         graph = self.graph
         wanted = {e.node for e in expressions(self.results)}
         for place in self.needed:
@@ -232,7 +232,7 @@ class _Writer:
         return made
 
     def _statements(self, places: list[int], section: str | None = None) -> list[Statement]:
-        """A statement for everything that has a name, is needed more than once, or has grown long."""
+        """A statement for every value that has a name, is used more than once, or has grown long."""
         made: list[Statement] = []
         for place in places:
             operands = self.graph.operands(place)
@@ -256,7 +256,7 @@ class _Writer:
         return made
 
     def _call(self, place: int, section: str) -> list[Statement]:
-        """A region that does not iterate: its operands as an array, a routine that makes another of them."""
+        """A region that does not iterate: its operands as an array, and a routine that maps it to another."""
         region, operands = self.graph.calls[place]
         routine, given = self.routines.of(region, [self._tree(operand) for operand in operands])
         taken, made = (Ref(self.names.unique(f"{routine.name}_{part}")) for part in ("in", "out"))

@@ -17,16 +17,16 @@ class Source:
     """Generated code.
 
     Attributes:
-        text: the code; of an object file its assembly, to read.
-        header: its header, "" where the language has none.
+        text: the code; for an object file, its assembly listing.
+        header: its header, "" if the language has none.
         counts: operations of one evaluation.
         name: name of the function.
-        language: its language, "assembly" of an object file.
-        others: further files by name, such as the S-function around a function of MATLAB.
-        object: the object file for a target machine, None of code in a language.
-        module: the WebAssembly module that is ready to run, None but for the target wasm32.
-        target: the target machine of the object file, None of code in a language.
-        figures: of an object file by name: bytes of code, constants and stack, and for Cortex-M cycles.
+        language: its language, "assembly" for an object file.
+        others: further files by name, such as the S-function around a MATLAB function.
+        object: the object file for a target machine; None for code in a language.
+        module: the WebAssembly module, ready to run; None except for the target wasm32.
+        target: the target machine of the object file; None for code in a language.
+        figures: of an object file, by name: bytes of code, constants and stack; on Cortex-M also cycles.
     """
 
     text: str
@@ -55,13 +55,13 @@ class Source:
         )
 
     def _repr_latex_(self) -> str | None:
-        """What a notebook shows of LaTeX, equations set; nothing of code, which it shows by `repr`."""
+        """What a notebook shows of LaTeX, typeset; None for code, which it shows by `repr`."""
         from forearm.codegen.typesetting.notebook import formulas
 
         return formulas(self.text) if self.language == "latex" else None
 
     def files(self) -> dict[str, Any]:
-        """Names of the files, and what is in them: text, or bytes of object files and modules."""
+        """File names and contents: text, or bytes for object files and modules."""
         if self.object is not None:
             binary = {f"{self.name}.o": self.object, f"{self.name}.wasm": self.module}
             return {name: data for name, data in binary.items() if data} | {f"{self.name}.h": self.header}
@@ -74,7 +74,7 @@ class Source:
         return made | dict(self.others)
 
     def save(self, folder: str | Path) -> list[Path]:
-        """Write the files into a folder, which is made if it is not there."""
+        """Write the files into a folder, which is created if missing."""
         try:
             Path(folder).mkdir(parents=True, exist_ok=True)
         except (OSError, TypeError, ValueError) as error:

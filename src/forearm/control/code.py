@@ -1,5 +1,5 @@
 """Controllers as code with one interface: a sample in, a voltage out, from the same graph as all generated
-code. C has a function that keeps the state, other languages return it.
+code. In C a function updates the state in place, other languages return it.
 """
 
 from __future__ import annotations
@@ -38,29 +38,31 @@ def controller_code(
     target: str | None = None,
 ) -> Source:
     """Code of a controller, to be called once a period: in C
-    `NAME_step(q, qd, q_wanted, qd_wanted, qdd_wanted, state, voltage)`, which keeps the state; in other
-    languages NAME, to which a law's state is given and which returns `state_next`.
+    `NAME_step(q, qd, q_wanted, qd_wanted, qdd_wanted, state, voltage)`, which updates the state; in other
+    languages NAME, which takes a law's state and returns `state_next`.
 
     Where a motor's constants are not known, `tau` comes out in the place of `voltage`.
 
     Args:
-        arm: the arm that the controller believes in.
+        arm: the arm of the controller's model.
         law: "computed_torque", "feedforward_pd", "pd_gravity", "pid_gravity", "gravity_compensation",
             "impedance", "operational_space", "admittance", or a controller of the last four as it was made.
         bandwidth: of critically damped gains, rad/s.
-        gains: others in their place; None: those of the controller of the same name.
+        gains: used instead of `bandwidth`; None: those of the controller of the same name.
         friction: whether friction is in the model.
         period: sampling period, s.
         most: largest torques (n,), N m (N); None: the joints' max_effort.
         open_gains: whether gains are set at run time by `NAME_prepare`.
         name: NAME; None: of the arm and the law.
-        dtype: "float64" or "float32"; None: "float64", and what the target machine computes in hardware.
-        language: as `fa.generate` takes it, but LaTeX.
-        target: a machine to make an object file for, as `fa.generate` takes it; None: text in the language.
+        dtype: "float64" or "float32"; None: "float64", or "float32" for cortex-m4.
+        language: as for `fa.generate`, except LaTeX.
+        target: a machine to write an object file for, as for `fa.generate`; None: text in the language.
     """
     written = language_of(language)
     if written.name == "latex":
-        raise InputError("controller, language: a controller is code; take one of the other languages.")
+        raise InputError(
+            "controller, language: latex is not available for controllers; use one of the other languages."
+        )
     in_c = written.name == "c" and target is None
     made, traced = traced_controller(
         arm,

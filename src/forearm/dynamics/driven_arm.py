@@ -93,8 +93,8 @@ class DrivenArm:
 def lacking(
     plant: Plant, q: Values, qd: Values, qdd: Values, tau: Values, friction_sign: Values, is_free: Values
 ) -> tuple[Values, Values]:
-    """What drives that give tau lack to move joints that stand, either way, below 0 where they move them; and
-    how far apart the two ways are.
+    """The torque missing for joints at rest to break loose in either direction, below 0 where tau moves them;
+    and the width of the friction band between the two directions.
     """
     plus, minus = demands(plant, q, qd, qdd, friction_sign, is_free)
     ways = list(zip(plus, minus, strict=True))

@@ -1,3 +1,3 @@
-"""An arm with its drives as a Functional Mock-up Unit: what it computes, FMI's functions around that as
-machine code and C, its description, and the file.
+"""An arm with its drives as a Functional Mock-up Unit (FMU): its model functions, FMI's functions around
+them as machine code and C, its description, and the file.
 """

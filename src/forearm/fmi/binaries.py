@@ -1,6 +1,6 @@
-"""Libraries for several systems from one module, by LLVM alone: no compiler, no linker, nothing from outside.
+"""Shared libraries for several systems from one module, by LLVM alone: no compiler, no linker.
 
-They are for any processor of a family, never for the one at hand.
+They run on any processor of a family and do not depend on the one at hand.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from forearm.targets.machines import AARCH64, X86, TargetMachine
 
 @dataclass(frozen=True)
 class Platform:
-    """A system with its processors: LLVM's words for it, the folders of FMI 2 and 3, a file's ending."""
+    """A system and processor family: its LLVM target, its folders in FMI 2 and 3, the file suffix."""
 
     machine: TargetMachine
     folders: dict[int, str]
@@ -51,12 +51,12 @@ PLATFORMS = {
 
 
 def possible(version: int) -> list[str]:
-    """The platforms that a version of FMI names and that the LLVM at hand can write for."""
+    """The platforms that a version of FMI names and the installed LLVM supports."""
     return [name for name, p in PLATFORMS.items() if version in p.folders and is_known(p.machine)]
 
 
 def library(text: str, platform: Platform, exported: Sequence[str], name: str) -> bytes:
-    """The library of a module; `name` is what a DLL calls itself."""
+    """The shared library of a module; `name` is the DLL's own name."""
     code = emitted_object(text, name, platform.machine)
     if platform.ending == ".dll":
         return dynamic_library(code, exported, f"{name}.dll")

@@ -1,4 +1,4 @@
-"""Values of LLVM's text as expressions of C, one for each lane of a vector."""
+"""Values of LLVM IR as C expressions, one for each lane of a vector."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ INTRINSICS = {"llvm.fma": "fma", "llvm.sqrt": "sqrt", "llvm.fabs": "fabs"}
 
 
 class UnknownInstruction(Exception):
-    """A line that is not known here."""
+    """An IR line that cannot be translated."""
 
 
 def computed(what: str, parts: list[str]) -> tuple[str, list[str]]:
-    """An instruction without jumps, calls or memory that is written."""
+    """An instruction that neither jumps, calls nor writes memory."""
     first = parts[0]
     if what in OPERATORS:
         kind, a = split_type(first)
@@ -115,7 +115,7 @@ def _cast(what: str, text: str) -> tuple[str, list[str]]:
 
 
 def lanes_of(kind: str, value: str) -> list[str]:
-    """An expression for each lane of a value, one where it is no vector."""
+    """An expression for each lane of a value; one if it is not a vector."""
     scalar, count = scalar_of(kind), count_of(kind)
     if kind[0] != "<":
         return [one_of(scalar, value)]
@@ -127,7 +127,7 @@ def lanes_of(kind: str, value: str) -> list[str]:
 
 
 def one_of(kind: str, value: str) -> str:
-    """A value that is no vector."""
+    """The expression of a value that is not a vector."""
     if value.startswith("%"):
         return c_name(value[1:])
     if value.startswith("@"):
@@ -136,7 +136,7 @@ def one_of(kind: str, value: str) -> str:
 
 
 def constant_of(kind: str, value: str) -> str:
-    """A number as C writes it, to the last bit."""
+    """A number as a C literal, exact to the last bit."""
     if kind == "double":
         (number,) = struct.unpack(">d", bytes.fromhex(value.removeprefix("0x")))
         if number - number != 0.0:
@@ -171,7 +171,7 @@ def count_of(kind: str) -> int:
 
 
 def split_type(text: str) -> tuple[str, str]:
-    """A type and what has it."""
+    """A type and its operand."""
     if text[0] != "<":
         kind, _, value = text.partition(" ")
         return kind, value
@@ -180,7 +180,7 @@ def split_type(text: str) -> tuple[str, str]:
 
 
 def parts_of(text: str) -> list[str]:
-    """Split at commas that stand in no brackets."""
+    """Split at commas outside brackets."""
     made, depth, start = [], 0, 0
     for k, letter in enumerate(text):
         depth += (letter in "<([{") - (letter in ">)]}")
@@ -202,5 +202,5 @@ def words_of(line: str) -> set[str]:
 
 
 def c_name(name: str) -> str:
-    """A name of LLVM's as one of C."""
+    """An LLVM name as a C name."""
     return name.replace(".", "_")

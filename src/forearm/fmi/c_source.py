@@ -1,8 +1,8 @@
-"""A module of LLVM's text as one file of C99: so that an FMU's library can be built for any other 64-bit
-system, and is the same code there.
+"""A module of LLVM IR as one C99 file, so that an FMU's library can be built from the same code for any
+other 64-bit system.
 
-It knows the instructions that `kernels.llvm` and `kernels.vectors` write, line by line, and refuses others.
-The lanes of a vector become variables of their own.
+It translates the instructions that `kernels.llvm` and `kernels.vectors` write, line by line, and refuses
+others. The lanes of a vector become separate variables.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from forearm.fmi.c_text import BODY, HEAD
 
 
 def c_source(text: str, exported: Sequence[str], version: int) -> str:
-    """The whole file; `exported` are the functions that others see."""
+    """The whole file; `exported` are the public functions."""
     constants, prototypes, functions = [], [], []
     lines: list[str] | None = None
     for line in text.splitlines():
@@ -55,7 +55,7 @@ def c_source(text: str, exported: Sequence[str], version: int) -> str:
 
 
 def _global(line: str) -> str:
-    """An array: numbers, or zeros that are written later."""
+    """An array: constants, or zeros to be overwritten."""
     found = re.match(r"@(\S+) = .*?(global|constant) \[(\d+) x (\w+)\] (.*)", line)
     if found is None:
         raise UnknownInstruction(line)
@@ -107,7 +107,7 @@ class _CFunction:
         return "\n".join([self.head, "{", *declared, *self.spaces, *lines, "}"])
 
     def _needed(self) -> tuple[list[str], set[str]]:
-        """The lines without those whose values nobody takes, such as lanes of sines that no one asks for."""
+        """The lines without those whose values are unused, such as spare lanes of a sine."""
         used = {word for k, line in enumerate(self.body) if k not in self.pure for word in words_of(line)}
         kept, unused = [], set()
         for k in range(len(self.body) - 1, -1, -1):
@@ -157,7 +157,7 @@ class _CFunction:
         raise UnknownInstruction(rest[:80])
 
     def _value(self, name: str, what: str, rest: str) -> tuple[str, list[str]] | None:
-        """The type of what a line makes, and an expression for each lane."""
+        """The type of a line's result, and an expression for each lane."""
         if what == "alloca":
             found = re.match(r"\[(\d+) x (\w+)\]", rest)
             if found is None:

@@ -1,4 +1,4 @@
-"""What stands before the functions of an FMU's source in C."""
+"""The head of an FMU's C source, before its functions."""
 
 HEAD = """/* An arm as a Functional Mock-up Unit, written by forearm: FMI's functions and all that they need.
    The libraries in binaries/ are made of the same program. C99, for 64-bit systems; it needs nothing but the

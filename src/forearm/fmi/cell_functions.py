@@ -1,4 +1,4 @@
-"""Traced functions as LLVM's text that work in place on the numbers of one instance."""
+"""Traced functions as LLVM IR that work in place on the values of one instance."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forearm.kernels.vectors import Body, Target
 def cell_function(
     name: str, traced: Traced, layout: Layout, parameters: Sequence[str], target: Target
 ) -> str:
-    """`void name(double *cells)`: the results into their places, NaN wherever what they need is no number."""
+    """`void name(double *cells)`: write the results to their cells, all NaN if an input is not finite."""
     f = IRFunction(name, {"cells": "ptr"}, internal=True)
     body = Body(target, f=f)
     needed = [p for p in traced.graph.needed(traced.results) if p in traced.graph.leaves]

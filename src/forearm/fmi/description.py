@@ -17,7 +17,7 @@ STOP = 1.0  # s, of the default experiment
 
 @dataclass(frozen=True)
 class Described:
-    """What is described; `sources` are the names of its files of C."""
+    """What is described; `sources` are the names of its C files."""
 
     name: str
     identifier: str
@@ -33,7 +33,7 @@ class Described:
 
     @property
     def outputs(self) -> list[FmuVariable]:
-        """Variables that others may take."""
+        """Output variables."""
         return [v for v in self.variables if v.causality == "output"]
 
     @property
@@ -43,7 +43,7 @@ class Described:
 
     @property
     def first_unknowns(self) -> list[FmuVariable]:
-        """What is computed before the start: outputs, states and derivatives."""
+        """Initial unknowns: outputs, states and derivatives."""
         states = {v.derivative_of for v in self.states}
         return [
             v

@@ -1,4 +1,4 @@
-"""Functions that simulators call, as LLVM's text: what versions 2 and 3 of FMI share."""
+"""Functions that simulators call, as LLVM IR: what versions 2 and 3 of FMI share."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ARRAY = {"values": "ptr", "count": "i64"}
 
 
 class EntryPoints:
-    """A list of functions that grows, each with a name that others see; `letters` begin it."""
+    """A growing list of exported functions; `letters` is the prefix of their names."""
 
     def __init__(self, letters: str) -> None:
         self.letters = letters
@@ -42,8 +42,8 @@ class EntryPoints:
     def named(
         self, name: str, arguments: Mapping[str, str], modes: int = ANY
     ) -> Iterator[tuple[IRFunction, list[Value]]]:
-        """A function that returns a status: its body for an instance in one of these modes, and OK behind
-        it where it has not returned before.
+        """A function that returns a status: its body runs for an instance in one of these modes, and OK is
+        returned unless it returned before.
         """
         f = IRFunction(f"{self.letters}{name}", SOMETHING | dict(arguments), "i32")
         status = f.call("fmu.entered", f.arguments[0], modes, kind="i32")
@@ -55,22 +55,22 @@ class EntryPoints:
         self.texts[f"{self.letters}{name}"] = f.text()
 
     def bare(self, name: str, arguments: Mapping[str, str], kind: str) -> IRFunction:
-        """A function of another kind; `add` takes it."""
+        """A function of another kind, to be passed to `add`."""
         return IRFunction(f"{self.letters}{name}", arguments, kind)
 
     def add(self, name: str, f: IRFunction) -> None:
-        """A function that is written."""
+        """Add a finished function."""
         self.texts[f"{self.letters}{name}"] = f.text()
 
     def unsupported(self, *names: str) -> None:
-        """Functions that an FMU without such capabilities is never asked for."""
+        """Functions of capabilities that the FMU does not declare."""
         for name in names:
             f = self.bare(name, SOMETHING, "i32")
             f.ret(ERROR)
             self.add(name, f)
 
     def empty(self, *names: str) -> None:
-        """Get and set of types that no variable has: right for none of them, wrong for any."""
+        """Getters and setters of types that no variable has: OK for zero references, an error otherwise."""
         for name in names:
             with self.named(name, {"references": "ptr", "count": "i64"}) as (f, given):
                 f.ret(f.chosen(f.compared("eq", given[2], 0), OK, ERROR))
@@ -88,7 +88,7 @@ class EntryPoints:
 
 
 def life(e: EntryPoints, state: str) -> None:
-    """From the start to the end, and saved states; `state` is how their functions spell it."""
+    """The life cycle, and saved states; `state` is how this FMI version spells it in function names."""
     with e.named("ExitInitializationMode", {}, INITIALIZATION) as (f, given):
         f.call("fmu.fresh", given[0])
         kind = f.call("fmu.kind", given[0], kind="i64")
@@ -161,14 +161,14 @@ def _exactly(f: IRFunction, count: Value, size: int) -> None:
 
 
 def stored_if_asked(f: IRFunction, pairs: list[tuple[Value, Value]]) -> None:
-    """Values to where pointers lead that are not null."""
+    """Store values through the pointers that are not null."""
     for pointer, value in pairs:
         with f.unless(f.compared("eq", pointer, None)):
             f.store(value, pointer, align=1)
 
 
 def told_text(tell: Callable[[], IRFunction]) -> list[str]:
-    """How an instance tells what is wrong, by a function `fmu.tell` of FMI's version."""
+    """How an instance logs an error, through `fmu.tell` of its FMI version."""
     f = IRFunction("fmu.told", {"instance": "ptr", "status": "i32", "message": "ptr"}, internal=True)
     instance, status, message = f.arguments
     logger, environment = (f.load("ptr", f.at(instance, at, "i8")) for at in (LOGGER, ENVIRONMENT))
@@ -178,7 +178,7 @@ def told_text(tell: Callable[[], IRFunction]) -> list[str]:
 
 
 def initialization(f: IRFunction, instance: Value, start: Value, layout: Layout) -> None:
-    """The time at which an instance begins."""
+    """Set the start time of an instance."""
     f.store(start, cells_of(f, instance, layout.starts["time"]))
     f.store(INITIALIZATION, f.at(instance, MODE, "i8"))
 

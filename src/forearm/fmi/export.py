@@ -1,4 +1,4 @@
-"""The front door: an arm as a Functional Mock-up Unit, one file for simulators."""
+"""`fa.fmu`: an arm as a Functional Mock-up Unit, one file for simulators."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ TIME = (1980, 1, 1, 0, 0, 0)  # of every file in it: the earliest that ZIP knows
 
 @dataclass(frozen=True)
 class Fmu:
-    """What was written.
+    """An FMU that was written.
 
     Attributes:
         path: the file.
-        version: of FMI, 2 or 3.
+        version: FMI version, 2 or 3.
         identifier: the name of its libraries.
         token: the GUID or instantiation token, which changes with the content.
         inputs, outputs, parameters: names of its variables.
-        platforms: the systems that it has a library for.
-        size: bytes of the file.
+        platforms: the platforms that it has a library for.
+        size: size of the file, bytes.
     """
 
     path: Path
@@ -83,17 +83,18 @@ def fmu(
 
     Args:
         arm: the arm.
-        file: where to; the name should end in .fmu.
-        version: of FMI, 2 or 3.
-        drive: what drives it, "torque" or "voltage" of its motors.
-        step: longest step of co-simulation, s, a parameter of the FMU; in model exchange the simulator steps.
-        q0, qd0: coordinates and velocities (n,) at the start, which the FMU has as parameters; None: 0, or
-            the nearest that limits allow.
-        parameters: more of the arm that can be set in the simulator, such as "joint2.friction" or
-            "link3.mass", named as for `compile`; gravity always can.
-        payload: whether mass and centre of a point mass in the hand can be set; 0 unless set.
-        platforms: systems to write a library for, of "x86_64-linux", "x86_64-windows" and "aarch64-linux";
-            None: all that FMI's version names and LLVM can write for. Every FMU has its source in C.
+        file: the file to write; the name should end in .fmu.
+        version: FMI version, 2 or 3.
+        drive: input of the joints, "torque" or motor "voltage".
+        step: longest internal step of co-simulation, s, a parameter of the FMU; in model exchange the
+            simulator's solver chooses the steps.
+        q0, qd0: initial coordinates (n,), rad or m, and velocities (n,), rad/s or m/s, which are parameters
+            of the FMU; None: 0, or the nearest within limits.
+        parameters: parameters of the arm that can be set in the simulator, such as "joint2.friction" or
+            "link3.mass", named as for `compile`; gravity can always be set.
+        payload: whether mass and position of a point mass in the hand can be set (default: 0 kg).
+        platforms: platforms to include a library for: "x86_64-linux", "x86_64-windows", "aarch64-linux";
+            None: all that the FMI version names and LLVM supports. Every FMU also contains its C source.
     """
     check_arm(arm, "fmu, arm")
     if not arm.n:
@@ -122,7 +123,7 @@ def fmu(
 def contents(
     model: FmuModel, variables: Sequence[FmuVariable], version: int, systems: Sequence[str]
 ) -> tuple[dict[str, bytes], str]:
-    """The files of an FMU by their names, and its token."""
+    """The files of an FMU by name, and its token."""
     arm, identifier = model.arm, model_identifier(model.arm.name)
     targets = dict.fromkeys([PLATFORMS["x86_64-linux"].target, *(PLATFORMS[s].target for s in systems)])
     parts = {target: model_parts(model, target) for target in targets}
@@ -160,13 +161,9 @@ def _systems(platforms: Iterable[str] | None, version: int) -> list[str]:
     for name in asked:
         check_choice(name, list(PLATFORMS), "fmu, platforms")
         if version not in PLATFORMS[name].folders:
-            raise InputError(
-                f"fmu, platforms: FMI 2 has no name for {name}; take version 3, or leave it out."
-            )
+            raise InputError(f"fmu, platforms: FMI 2 has no name for {name}; use version 3, or leave it out.")
         if name not in can:
-            raise InputError(
-                f"fmu, platforms: the LLVM of llvmlite here cannot write for {name}; leave it out."
-            )
+            raise InputError(f"fmu, platforms: the installed llvmlite does not support {name}; leave it out.")
     return [name for name in PLATFORMS if name in asked]
 
 
@@ -175,7 +172,7 @@ def _model(arm: Arm, voltage: bool, parameters: Iterable[str], payload: bool) ->
         constants_of(arm)
         if has_inductance(arm):
             raise InputError(
-                f"fmu, drive: motors of {arm.name!r} have inductance, which an FMU leaves out; take "
+                f"fmu, drive: motors of {arm.name!r} have inductance, which an FMU does not model; use "
                 "forearm.simulation.without_inductance(arm)."
             )
     asked = [parameters] if isinstance(parameters, str) else list(parameters)
@@ -186,7 +183,7 @@ def _model(arm: Arm, voltage: bool, parameters: Iterable[str], payload: bool) ->
 
 
 def _with_open_payload(arm: Arm) -> tuple[Arm, str]:
-    """The arm with a link without mass in its hand, and the link's name."""
+    """The arm with a massless link in its hand, and the link's name."""
     link = unique("payload", (link.name for link in arm.links))
     joint = unique("payload_joint", (joint.name for joint in arm.tree))
     held = Joint(
@@ -204,7 +201,7 @@ def _starts(arm: Arm, q0: ArrayLike | None, qd0: ArrayLike | None, step: float) 
     usual = np.clip(rest, lower, upper)
     q, qd = states_of(arm, q0=usual if q0 is None else q0, qd0=rest if qd0 is None else qd0)
     if q.ndim != 1 or not (np.isfinite(q).all() and np.isfinite(qd).all()):
-        raise InputError(f"fmu, q0 and qd0: expected finite numbers ({arm.n},).")
+        raise InputError(f"fmu, q0 and qd0: expected {arm.n} finite numbers each.")
     for joint, x, low, high in zip(arm.joints, q, lower, upper, strict=True):
         if not low <= x <= high:
             raise InputError(
@@ -222,15 +219,15 @@ def _warn_of_long_steps(arm: Arm, voltage: bool, starts: Starts) -> None:
     if starts.step > most:
         warnings.warn(
             f"fmu, step: steps of {starts.step:g} s are too long for {arm.joints[freedom].name}, which its "
-            f"drive brakes within {1.0 / rate:.2g} s: co-simulation would not follow its motion. Take steps "
-            f"of at most {most:.2g} s; model exchange needs none.",
+            f"drive brakes within {1.0 / rate:.2g} s: co-simulation would be unstable. Use steps "
+            f"of at most {most:.2g} s; model exchange is not affected.",
             StepWarning,
             stacklevel=3,
         )
 
 
 def _packed(files: dict[str, bytes]) -> bytes:
-    """The archive, the same bytes wherever it is made: stored, as libraries that compress differ."""
+    """The archive, the same bytes on every machine: not compressed, as compression libraries differ."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
         for name, content in files.items():

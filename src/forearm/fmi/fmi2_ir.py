@@ -1,4 +1,4 @@
-"""The functions of FMI 2.0, as LLVM's text."""
+"""The functions of FMI 2.0, as LLVM IR."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ REAL = {"references": "ptr", "count": "i64", "values": "ptr"}
 
 
 def entry_points(layout: Layout) -> tuple[list[str], list[str]]:
-    """Parts of the module, and the names that others see."""
+    """Parts of the module, and the exported names."""
     e = EntryPoints("fmi2")
     e.constant_text("GetVersion", "version")
     e.constant_text("GetTypesPlatform", "platform")

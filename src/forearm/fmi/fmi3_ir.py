@@ -1,4 +1,4 @@
-"""The functions of FMI 3.0, as LLVM's text."""
+"""The functions of FMI 3.0, as LLVM IR."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ UNSUPPORTED = (
 
 
 def entry_points(layout: Layout) -> tuple[list[str], list[str]]:
-    """Parts of the module, and the names that others see."""
+    """Parts of the module, and the exported names."""
     e = EntryPoints("fmi3")
     e.constant_text("GetVersion", "version")
     _instantiate(e)

@@ -1,7 +1,7 @@
-"""One instance of an FMU as LLVM's text: its life, its variables, its steps. FMI's own functions, of either
-version, are a thin layer above.
+"""One instance of an FMU as LLVM IR: its life cycle, its variables, its steps. FMI's own functions, of
+either version, are a thin layer above.
 
-Every pointer that comes in is checked to be one of the pool's.
+Every pointer from the simulator is checked to be one of the pool's.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ from forearm.kernels.llvm import IRFunction, Value, constants
 def instance_parts(
     layout: Layout, starts: Sequence[float], access: Sequence[int], token: str, tag: int, has_events: bool
 ) -> list[str]:
-    """All parts; `starts` are the numbers that an instance begins with, `access` for each the modes in
-    which it can be set, and READABLE, `tag` what saved states begin with.
+    """All parts; `starts` are the initial values of an instance, `access` for each the modes in which it can
+    be set, and READABLE, `tag` the first bytes of saved states.
     """
     memory = Memory(layout)
     made = [
@@ -80,7 +80,7 @@ def instance_parts(
 
 
 def _same_text() -> str:
-    """`i32 fmu.same(a, b)`: 1 where two strings are equal; a null pointer is none."""
+    """`i32 fmu.same(a, b)`: 1 if two strings are equal; a null pointer equals none."""
     f = IRFunction("fmu.same", {"a": "ptr", "b": "ptr"}, "i32", internal=True)
     a, b = f.arguments
     with f.when(f.compared("eq", a, None)):
@@ -96,7 +96,7 @@ def _same_text() -> str:
 
 
 def _slot(memory: Memory) -> str:
-    """`ptr fmu.slot(kind)`: one that nobody has, null where there is none."""
+    """`ptr fmu.slot(kind)`: a free slot, null if there is none."""
     f = IRFunction("fmu.slot", {"kind": "i64"}, "ptr", internal=True)
     with f.loop(0, SLOTS) as k:
         slot = f.at("@pool", k, "i8", memory.stride)
@@ -109,7 +109,7 @@ def _slot(memory: Memory) -> str:
 
 
 def _is_slot(memory: Memory) -> str:
-    """`i64 fmu.kind(p)`: what a pointer's slot holds, 0 where it is no slot or nobody has it."""
+    """`i64 fmu.kind(p)`: what a pointer's slot holds, 0 if it is not a slot or is free."""
     f = IRFunction("fmu.kind", {"p": "ptr"}, "i64", internal=True)
     (p,) = f.arguments
     there, start = f.cast("ptrtoint", p, "i64"), f.cast("ptrtoint", Value("@pool", "ptr"), "i64")
@@ -150,7 +150,7 @@ def _reset(memory: Memory) -> str:
 
 
 def _instance() -> str:
-    """`ptr fmu.instance(kind, token, logger, environment, name)`: a new one, null where that cannot be."""
+    """`ptr fmu.instance(kind, token, logger, environment, name)`: a new instance, null on failure."""
     kinds = {"kind": "i64", "token": "ptr", "logger": "ptr", "environment": "ptr", "name": "ptr"}
     f = IRFunction("fmu.instance", kinds, "ptr", internal=True)
     kind, token, logger, environment, name = f.arguments
@@ -179,7 +179,7 @@ def _instance() -> str:
 
 
 def _fresh() -> str:
-    """`void fmu.fresh(instance)`: outputs that belong to its state; before the start, the state too."""
+    """`void fmu.fresh(instance)`: update outputs to its state; before the start, the state too."""
     f = IRFunction("fmu.fresh", {"instance": "ptr"}, internal=True)
     (instance,) = f.arguments
     cells, mode = cells_of(f, instance), f.load("i64", f.at(instance, MODE, "i8"))
@@ -193,7 +193,7 @@ def _fresh() -> str:
 
 
 def _get(layout: Layout) -> str:
-    """`i32 fmu.get(instance, references, count, values)`: into values; none where one is not there."""
+    """`i32 fmu.get(instance, references, count, values)`: into values; none if a reference is invalid."""
     kinds = {"instance": "ptr", "references": "ptr", "count": "i64", "values": "ptr"}
     f = IRFunction("fmu.get", kinds, "i32", internal=True)
     instance, references, count, values = f.arguments
@@ -232,7 +232,7 @@ def _set(layout: Layout) -> str:
 
 
 def _checked(f: IRFunction, instance: Value, layout: Layout, place: Value, wanted: Value) -> None:
-    """Only variables go on that have one of these flags."""
+    """Continue only for variables that have one of these flags."""
     with f.unless(f.compared("ult", place, layout.size)):
         failed(f, instance, ERROR, WRONG_REFERENCE)
     flags = f.cast("zext", f.load("i8", f.at("@access", place, "i8")), "i64")
@@ -277,8 +277,8 @@ def _set_numbers() -> str:
 
 
 def _step(memory: Memory, layout: Layout) -> str:
-    """`i32 fmu.step(instance, t, length)`: steps of equal length, none longer than `step`. What diverges
-    stands where it was before that, at the time that `time` says.
+    """`i32 fmu.step(instance, t, length)`: steps of equal length, none longer than `step`. If it diverges,
+    the instance keeps the state before that, at its `time`.
     """
     kinds = {"instance": "ptr", "t": "double", "length": "double"}
     f = IRFunction("fmu.step", kinds, "i32", internal=True)
@@ -320,7 +320,7 @@ def _step(memory: Memory, layout: Layout) -> str:
 
 
 def _event(layout: Layout, has_events: bool) -> str:
-    """`i32 fmu.event(instance)`: joints stop and begin to move; 1 where any did."""
+    """`i32 fmu.event(instance)`: joints stick or break loose; 1 if any did."""
     f = IRFunction("fmu.event", {"instance": "ptr"}, "i32", internal=True)
     (instance,) = f.arguments
     if not has_events:

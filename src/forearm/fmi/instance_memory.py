@@ -1,6 +1,6 @@
-"""The memory of an FMU's instances and saved states: where what lies in a slot, its modes, and the messages.
+"""The memory of an FMU's instances and saved states: the layout of a slot, the modes, and the messages.
 
-They lie in a fixed pool, so that the code needs nothing from outside.
+Slots are in a fixed pool, so that the code needs no allocator.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ CATEGORY = "logStatusError"
 
 @dataclass(frozen=True)
 class Memory:
-    """How many bytes each part of an instance has."""
+    """Sizes of the parts of an instance, bytes."""
 
     layout: Layout
 
     @property
     def cells(self) -> int:
-        """Bytes of its numbers."""
+        """Bytes of its values."""
         return 8 * self.layout.size
 
     @property
     def saved(self) -> int:
-        """Bytes from its mode on that are its state."""
+        """Bytes of its state, from its mode on."""
         return CELLS - MODE + self.cells
 
     @property
     def stride(self) -> int:
-        """Bytes from one to the next: behind the numbers is room for a copy of them."""
+        """Bytes from one slot to the next: the values are followed by room for a copy of them."""
         return (CELLS + 2 * self.cells + 63) // 64 * 64
 
 
@@ -64,22 +64,22 @@ def pool_text(memory: Memory) -> str:
 
 
 def text_constant(name: str, text: str) -> str:
-    """A string of C."""
+    """A C string."""
     return constants(name, "i8", [*text.encode("ascii"), 0])
 
 
 def cells_of(f: IRFunction, instance: Operand, array: int = 0) -> Value:
-    """A pointer to the numbers of an instance from a place on."""
+    """A pointer to the values of an instance from a place on."""
     return f.at(str(instance), CELLS + 8 * array, "i8")
 
 
 def failed(f: IRFunction, instance: Operand, status: Value, message: str) -> None:
-    """The end of a function that tells why."""
+    """Return from a function with an error message."""
     told = Value(f"@message{MESSAGES.index(message)}", "ptr")
     f.call("fmu.told", instance, status, told)
     f.ret(status)
 
 
 def is_finite(f: IRFunction, x: Value) -> Value:
-    """x - x is 0 where x is a number, and NaN elsewhere."""
+    """x - x is 0 if x is finite, and NaN otherwise."""
     return f.compared("oeq", f.op("fsub", x, x), 0.0)

@@ -1,5 +1,5 @@
-"""The numbers of one instance of an FMU, all float64, one behind the other: the place of a number is its
-value reference.
+"""The values of one instance of an FMU, all float64 in one array: the index of a value is its value
+reference.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ class Layout:
 
     @property
     def size(self) -> int:
-        """How many numbers there are."""
+        """Number of values."""
         return sum(self.sizes.values())
 
     def places(self, name: str) -> range:
-        """Those of an array."""
+        """The places of an array."""
         return range(self.starts[name], self.starts[name] + self.sizes[name])
 
 
 def layout_of(n: int, loads: int, dry: Sequence[int], parameters: int) -> Layout:
-    """For n freedoms of which some can be held by friction, with so many open parameters.
+    """For n degrees of freedom, of which some can be held by friction, and a number of open parameters.
 
-    `h` is the length of the step that is under way, `step` the longest one; `moved` is 1 where a discrete
-    state has changed in an event.
+    `h` is the length of the current step, `step` the longest one; `moved` is 1 if an event has changed a
+    discrete state.
     """
     sizes = {
         "time": 1,

@@ -1,5 +1,5 @@
-"""What an FMU computes, traced on the graph: where it begins, one step, the outputs and event indicators of
-a state, and what an event changes.
+"""What an FMU computes, traced on the graph: the initial state, one step, the outputs and event indicators
+of a state, and what an event changes.
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ class FmuModel:
 
     @cached_property
     def dry(self) -> list[int]:
-        """The freedoms that friction can hold."""
+        """The degrees of freedom that friction can hold."""
         return [j for j, is_dry in enumerate(self.plant.dry) if is_dry]
 
     @cached_property
     def layout(self) -> Layout:
-        """Its numbers."""
+        """The layout of its values."""
         return layout_of(self.arm.n, self.plant.loads, self.dry, len(self.parameters))
 
     @cached_property
     def functions(self) -> dict[str, Traced]:
-        """All of them by name; there are no events where no friction can hold a joint."""
+        """All of them by name; there are no events if no joint can stick."""
         made = {"beginning": self._beginning, "step": self._step, "outputs": self._outputs}
         made |= {"event": self._event} if self.dry else {}
         return {name: trace() for name, trace in made.items()}
 
     def _beginning(self) -> Traced:
         """The state at the start, as `kernels.rollout.Simulator.at_rest_or_moving` has it: joints with dry
-        friction and no velocity stand.
+        friction and no velocity stick.
         """
 
         def made(q0: Values, qd0: Values) -> dict[str, Values]:
@@ -81,7 +81,7 @@ class FmuModel:
         return self._traced(made, "q0", "qd0")
 
     def _step(self) -> Traced:
-        """The state a step of h seconds on, inputs held."""
+        """The state after a step of h s, inputs constant."""
 
         def made(*given: Values) -> dict[str, Values]:
             *state, u, h = given
@@ -109,8 +109,8 @@ class FmuModel:
         return self._traced(made, "q", "qd", *HELD, "u")
 
     def _event(self) -> Traced:
-        """The state after an event: joints whose velocity has turned against their direction stand, and
-        joints that stand and are driven hard enough begin to move; and whether any of them did.
+        """The state after an event: joints whose velocity has changed sign stick, and joints that stick and
+        are driven hard enough break loose; and whether any of them did.
         """
 
         def made(q: Values, qd: Values, signs: Values, free: Values, u: Values) -> dict[str, Values]:
@@ -144,8 +144,8 @@ class FmuModel:
     def _indicators(
         self, q: Values, qd: Values, signs: Values, free: Values, found: tuple[Values, Values]
     ) -> Values:
-        """Of each joint with dry friction: its velocity along its direction while it moves, and what it
-        lacks to move while it stands.
+        """Of each joint with dry friction: its velocity in the direction of sliding, or, while it sticks, the
+        torque that is missing for it to break loose.
         """
         standing: Any = 0.0
         for j in self.dry:
@@ -163,7 +163,7 @@ class FmuModel:
         return [choose(0.0, free[j], signs[j] * qd[j] + SLOW, x) for j, x in zip(self.dry, lack, strict=True)]
 
     def _traced(self, formula: Callable[..., dict[str, Values]], *names: str) -> Traced:
-        """A formula of arrays of the layout; it is asked for what is not empty."""
+        """Trace a formula on arrays of the layout; empty results are left out."""
         graph, sizes = Graph(), self.layout.sizes
         self.plant.open_on(graph)
         made = formula(*(inputs(graph, name, sizes[name]) for name in names))
@@ -172,7 +172,7 @@ class FmuModel:
 
 
 class _FromRest:
-    """The plant of an event: accelerations to all digits, from no loads that are known before."""
+    """The plant of an event: accelerations to full precision, without a guess of the loads."""
 
     def __init__(self, plant: TracedPlant) -> None:
         self.plant, self.dry = plant, plant.dry

@@ -1,4 +1,4 @@
-"""The whole of an FMU's code as one module of LLVM's text: the arm, an instance, and FMI's functions."""
+"""The whole code of an FMU as one module of LLVM IR: the arm, an instance, and FMI's functions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def module_text(
     token: str,
     target: Target,
 ) -> tuple[str, list[str]]:
-    """The module, and the names that others see; `parts` are those of the arm."""
+    """The module, and the exported names; `parts` are those of the arm."""
     layout = model.layout
     access, starts = access_of(variables, layout.size), start_values(variables, layout.size)
     tag = int.from_bytes(hashlib.sha256(token.encode("ascii")).digest()[:7], "little")

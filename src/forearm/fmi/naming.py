@@ -1,4 +1,4 @@
-"""Names that nobody vouches for as names of FMI's variables and of files, and as text in XML."""
+"""Untrusted names as FMI variable names, file names and XML text."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])", re.IGNORECASE)
 
 
 def identifier(name: str, usual: str) -> str:
-    """The name with letters, digits and underscores of ASCII alone, as C has them."""
+    """The name with ASCII letters, digits and underscores only, a C identifier."""
     text = re.sub(r"[^A-Za-z0-9_]", "_", name)[:LONGEST]
     text = text if text.strip("_") else usual
     return f"_{text}" if text[0].isdigit() else text
 
 
 def identifiers(names: Iterable[str], usual: str) -> dict[str, str]:
-    """The identifier of each name, no two the same."""
+    """A unique identifier for each name."""
     made: dict[str, str] = {}
     for name in names:
         made[name] = unique(identifier(name, usual), made.values())
@@ -27,7 +27,7 @@ def identifiers(names: Iterable[str], usual: str) -> dict[str, str]:
 
 
 def unique(name: str, others: Iterable[str]) -> str:
-    """The name, or with a number behind it if others have it."""
+    """The name, with a number appended if it is taken."""
     taken = set(others)
     if name not in taken:
         return name
@@ -38,7 +38,7 @@ def unique(name: str, others: Iterable[str]) -> str:
 
 
 def model_identifier(name: str) -> str:
-    """What an FMU's library is called, a name of C and of a file."""
+    """The name of an FMU's library, valid in C and as a file name."""
     made = identifier(name, "arm")
     return f"{made}_arm" if DEVICES.fullmatch(made) else made
 

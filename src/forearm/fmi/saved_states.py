@@ -1,4 +1,4 @@
-"""Saved states of an FMU's instances as LLVM's text: kept in slots of the same pool, and as bytes outside."""
+"""Saved states of an FMU's instances as LLVM IR: in slots of the same pool, and serialized to bytes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from forearm.kernels.llvm import IRFunction
 
 
 def saved_state_parts(memory: Memory, tag: int) -> list[str]:
-    """All functions; `tag` is what saved states begin with outside."""
+    """All functions; `tag` is the first bytes of a serialized state."""
     return [_copied(), _save(memory), _restore(memory), _serialize(memory, tag), _deserialize(memory, tag)]
 
 
@@ -22,7 +22,7 @@ def _copied() -> str:
 
 
 def _save(memory: Memory) -> str:
-    """`i32 fmu.save(instance, state)`: its state into that at *state, a new one where it is null."""
+    """`i32 fmu.save(instance, state)`: save its state to *state, in a new slot if that is null."""
     f = IRFunction("fmu.save", {"instance": "ptr", "state": "ptr"}, "i32", internal=True)
     instance, state = f.arguments
     with f.when(f.compared("eq", state, None)):
@@ -66,7 +66,7 @@ def _serialize(memory: Memory, tag: int) -> str:
 
 
 def _deserialize(memory: Memory, tag: int) -> str:
-    """`i32 fmu.deserialize(instance, bytes, size, state)`: into a new one where *state is null."""
+    """`i32 fmu.deserialize(instance, bytes, size, state)`: into a new slot if *state is null."""
     kinds = {"instance": "ptr", "bytes": "ptr", "size": "i64", "state": "ptr"}
     f = IRFunction("fmu.deserialize", kinds, "i32", internal=True)
     instance, source, size, state = f.arguments
@@ -84,5 +84,5 @@ def _deserialize(memory: Memory, tag: int) -> str:
 
 
 def serialized_size(memory: Memory) -> int:
-    """Bytes of a saved state outside."""
+    """Bytes of a serialized state."""
     return 8 + memory.saved

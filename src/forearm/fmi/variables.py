@@ -1,4 +1,4 @@
-"""The variables of an FMU: what each is called, in which unit, what it depends on, and when it can be set."""
+"""The variables of an FMU: names, units, dependencies, and when each can be set."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ AXES = ("x", "y", "z")
 
 @dataclass(frozen=True)
 class FmuVariable:
-    """One of FMI's variables, a float64; its place among the numbers is its value reference."""
+    """An FMI variable, a float64; its index in the layout is its value reference."""
 
     name: str
     place: int
@@ -63,7 +63,7 @@ class FmuVariable:
 
 @dataclass(frozen=True)
 class Starts:
-    """Numbers that an FMU begins with unless it is told others, and the limits of the coordinates."""
+    """Default start values of an FMU, and the limits of the coordinates."""
 
     q0: Sequence[float]
     qd0: Sequence[float]
@@ -73,7 +73,7 @@ class Starts:
 
 
 def variables_of(model: FmuModel, starts: Starts) -> list[FmuVariable]:
-    """All of them, in the order of their places, each with a name of its own."""
+    """All of them, in the order of the layout, each with a unique name."""
     made: list[FmuVariable] = []
     for variable in sorted(_all(model, starts), key=lambda v: v.place):
         made.append(replace(variable, name=unique(variable.name, [v.name for v in made])))
@@ -155,7 +155,7 @@ def _of_joints(model: FmuModel, starts: Starts) -> Iterator[FmuVariable]:
 
 
 def _names(model: FmuModel) -> dict[str, str]:
-    """An identifier for each joint, link and gravity; those that are joints and links at once share one."""
+    """An identifier for each joint, link and gravity; a joint and a link with the same name share one."""
     arm = model.arm
     owners = [
         *(j.name for j in arm.joints),
@@ -199,7 +199,7 @@ def _parameters(model: FmuModel) -> Iterator[FmuVariable]:
 
 
 def _split(name: str, owners: Iterable[str]) -> tuple[str, str]:
-    """The link or joint, whose name may have dots in it, and which of its numbers it is."""
+    """The link or joint, whose name may contain dots, and the rest of the parameter's name."""
     owner = max((o for o in owners if name.startswith(f"{o}.")), key=len)
     return owner, name[len(owner) + 1 :]
 
@@ -249,7 +249,7 @@ def _of_hand(model: FmuModel) -> Iterator[FmuVariable]:
 
 
 def access_of(variables: Iterable[FmuVariable], size: int) -> list[int]:
-    """For each number the modes in which it can be set, and whether it can be read."""
+    """For each value the modes in which it can be set, and whether it can be read."""
     flags = [0] * size
     for v in variables:
         flags[v.place] = v.modes | READABLE
@@ -257,7 +257,7 @@ def access_of(variables: Iterable[FmuVariable], size: int) -> list[int]:
 
 
 def start_values(variables: Iterable[FmuVariable], size: int) -> list[float]:
-    """The numbers that an instance begins with."""
+    """The initial values of an instance."""
     values = [0.0] * size
     for v in variables:
         values[v.place] = v.start or 0.0

@@ -1,6 +1,6 @@
-"""An object file of LLVM's made into a dynamic library (.dll) for Windows on 64-bit x86, without a linker.
+"""An LLVM object file made into a dynamic library (.dll) for Windows on 64-bit x86, without a linker.
 
-What the code needs must be in it, and all its addresses are relative: it may lie anywhere.
+The code must be self-contained, with relative addresses only, so that it can be loaded anywhere.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class _Output:
 
 
 def dynamic_library(code: bytes, exported: Sequence[str], name: str) -> bytes:
-    """The object file as a DLL of this name, in which these of its functions can be found by theirs."""
+    """The object file as a DLL of this name that exports these functions."""
     try:
         inputs, symbols, strings = _read(code)
         outputs = [
@@ -131,7 +131,7 @@ def _groups(outputs: list[_Output], inputs: dict[int, _Input]) -> list[tuple[_Ou
 
 
 def _fill(outputs: list[_Output], inputs: dict[int, _Input]) -> int:
-    """Sections one behind the other; where the stack's check lies behind the code."""
+    """Sections one after the other; where the stack check is, after the code."""
     for output, some in _groups(outputs, inputs):
         at = 0
         for s in some:
@@ -145,7 +145,7 @@ def _fill(outputs: list[_Output], inputs: dict[int, _Input]) -> int:
 
 
 def _place(outputs: list[_Output]) -> int:
-    """On pages of their own each; where the next would begin."""
+    """Each on pages of its own; where the next would begin."""
     at, offset = PAGE, HEADERS
     for output in outputs:
         output.address, output.offset = at, offset
@@ -157,7 +157,7 @@ def _place(outputs: list[_Output]) -> int:
 def _symbols(
     code: bytes, inputs: dict[int, _Input], where: tuple[int, int], strings: int, stack_check: int
 ) -> tuple[dict[int, int], dict[str, int]]:
-    """Addresses by number, and of those that others see by name."""
+    """Addresses by number, and those of exported symbols by name."""
     start, count = where
     found: dict[int, int] = {}
     names: dict[str, int] = {}

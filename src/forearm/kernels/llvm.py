@@ -132,7 +132,7 @@ class IRFunction:
         self.lines.append(f"  store{_access(_typed(value), pointer, order, align)}")
 
     def exchanged(self, value: Value, pointer: str) -> Value:
-        """What was in memory, where from now on this value is; other threads do it before or after."""
+        """Atomic exchange: store this value, return what was in memory."""
         return self.emit(f"atomicrmw xchg ptr {pointer}, {_typed(value)} acquire", value.kind)
 
     def space(self, kind: str, count: int, name: str | None = None) -> Value:
@@ -379,8 +379,8 @@ def joined(parts: Sequence[str]) -> str:
 
 
 def without_system(text: str) -> str:
-    """A module's text for machines without a system: memory and tables aligned to 8 bytes, and nothing kept
-    below the stack pointer, where interrupts may write.
+    """A module's text for bare-metal machines: memory and tables aligned to 8 bytes, and no red zone below
+    the stack pointer, where interrupts may write.
     """
     return text.replace("align 64", "align 8").replace(") nounwind", ") nounwind noredzone")
 

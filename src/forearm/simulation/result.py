@@ -264,8 +264,8 @@ class Simulation:
         return figure
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
-        """Write one page of the studio that plays it without network: the arm moving beside the curves of its
-        joints, and everything else that the studio does with an arm.
+        """Write an offline page of the studio that plays the simulation: the moving arm, the curves of its
+        joints, and all other functions of the studio.
         """
         from forearm.viewer.door import write_recording
 

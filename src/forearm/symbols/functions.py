@@ -1,5 +1,5 @@
-"""Functions that a graph calls, made ready to be written: those with one caller become part of it, and what
-the others compute of values that are known before any state is moves out of them.
+"""Functions that a graph calls, prepared for code generation: those with one caller are inlined, and
+computations that do not depend on the state are hoisted out of the others.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from forearm.symbols.scalars import Scalar
 
 
 def with_functions(graph: Graph, results: Any) -> tuple[Graph, Any]:
-    """The same results on a graph whose functions all have several callers and compute nothing that is known
-    before; loops stay loops.
+    """The same results on a graph whose functions all have several callers and contain no computation that
+    could be hoisted; loops stay loops.
     """
     if not graph.calls:
         return graph, results
@@ -31,8 +31,8 @@ def with_functions(graph: Graph, results: Any) -> tuple[Graph, Any]:
 
 @dataclass(frozen=True, eq=False)
 class _Hoisted:
-    """A region without what is known before: its own inputs are those at `online` and, behind them, `known`
-    of a graph whose parameters are the others.
+    """A region after hoisting: its inputs are those at `online`, followed by the values `known`, computed on
+    the graph `outside` from the other inputs as parameters.
     """
 
     region: Region
@@ -88,7 +88,7 @@ class _Copying:
         return called(hoisted.region, [*(given[k] for k in hoisted.online), *known])
 
     def _hoisted(self, region: Region, before: tuple[int, ...]) -> _Hoisted:
-        """The region where the inputs at these places are known before."""
+        """The region, given that the inputs at these places do not depend on the state."""
         found = self._made.get((region, before))
         if found is None:
             found = self._made[region, before] = self._make(region, before)

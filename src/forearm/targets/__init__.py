@@ -1,4 +1,4 @@
 """Object files for other machines, without a compiler: microcontrollers, 64-bit Arm, RISC-V and x86,
-WebAssembly. `object_source`, by `generate(..., target=...)`, is the way in; `machines` lists the targets,
-`text` writes LLVM's text, `measured` says what is known of a file, `wasm_link` makes modules of wasm objects.
+WebAssembly. `generate(..., target=...)` calls `object_source`; `machines` lists the targets, `text` writes
+LLVM IR, `measured` checks and measures a file, `wasm_link` links wasm objects into modules.
 """

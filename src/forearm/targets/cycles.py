@@ -1,9 +1,9 @@
-"""How many cycles a function takes on a Cortex-M, estimated from its instructions: in order, one at a
-time, each when its operands are there, memory without wait states.
+"""Cycles that a function takes on a Cortex-M, estimated from its instructions: in order, one at a time,
+each when its operands are ready, memory without wait states.
 
-Cortex-M4: the tables of its Technical Reference Manual (Arm DDI 0439, 3.3 and 7.2.3), by which arithmetic
-of the FPU takes a cycle more where the next instruction needs its result. Cortex-M7: Arm publishes no such
-table; these are the latencies of LLVM's model of it (ARMScheduleM7.td). Its second pipeline is left out.
+Cortex-M4: the tables of its Technical Reference Manual (Arm DDI 0439, 3.3 and 7.2.3), by which FPU
+arithmetic takes one more cycle if the next instruction needs its result. Cortex-M7: Arm publishes no such
+table; these are the latencies of LLVM's model of it (ARMScheduleM7.td). Its second pipeline is ignored.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PRODUCTS = ("vmul", "vnmul")
 
 @dataclass(frozen=True)
 class CycleEstimate:
-    """Of one call with one round of each loop, and of one more round of every loop."""
+    """Cycles of one call with one iteration of each loop, and of one more iteration of every loop."""
 
     once: int
     round: int
@@ -32,14 +32,14 @@ class CycleEstimate:
 
 @dataclass(frozen=True)
 class CycleTable:
-    """By the beginning of an instruction's name, the first that fits: after how many cycles the next one can
-    start, and after how many the result is there.
+    """By prefix of an instruction's name, first match: cycles until the next instruction can start, and
+    until the result is ready.
     """
 
     rows: tuple[tuple[str, int, int], ...]
 
     def of(self, instruction: Instruction) -> tuple[int, int]:
-        """Of one instruction; one of several registers takes a cycle for each."""
+        """Cycles of one instruction; a load or store of several registers takes one cycle for each."""
         name, operands = instruction.name, instruction.operands
         if name.startswith(SEVERAL):
             each = 2 + operands[operands.find("{") :].count(",")
@@ -73,7 +73,7 @@ TABLES = {"cortex-m4": M4, "cortex-m7": M7}
 
 
 def cycles(functions: dict[str, Listing], name: str, table: CycleTable) -> CycleEstimate:
-    """Of a function with those that it calls; both sides of a branch are counted."""
+    """Cycles of a function with its callees; both sides of a branch are counted."""
     listing = functions[name]
     inside = {k for first, last in listing.loops() for k in range(first, last + 1)}
     now = again = 0
@@ -94,7 +94,7 @@ def cycles(functions: dict[str, Listing], name: str, table: CycleTable) -> Cycle
 
 
 def _registers(i: Instruction) -> tuple[list[str], list[str]]:
-    """Those that an instruction writes and reads; a double is both of its halves."""
+    """The registers that an instruction writes and reads; a double counts as its two halves."""
     found = REGISTER.findall(i.operands)
     has_result = not i.is_branch and not i.name.startswith(WITHOUT_RESULT)
     made = found[:1] if has_result else []

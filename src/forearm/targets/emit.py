@@ -1,4 +1,4 @@
-"""Object file and assembly of LLVM's text for a machine, by llvmlite alone: the same on every computer."""
+"""Object file and assembly of LLVM IR for a machine, by llvmlite alone: the same on every computer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forearm.targets.machines import TargetMachine
 
 
 def emitted(text: str, name: str, machine: TargetMachine) -> tuple[bytes, str]:
-    """(object file, assembly) of a module's text; nothing of this computer is in them."""
+    """(object file, assembly) of a module's text; they do not depend on this computer."""
     with making():
         code = emitted_object(text, name, machine)
         made, module = _module(text, name, machine)
@@ -29,7 +29,7 @@ def emitted_object(text: str, name: str, machine: TargetMachine) -> bytes:
 
 
 def is_known(machine: TargetMachine) -> bool:
-    """Whether the LLVM at hand can write for a machine."""
+    """Whether the installed LLVM supports a machine."""
     with making():
         try:
             _llvm_machine(llvm_library(), machine)
@@ -39,7 +39,7 @@ def is_known(machine: TargetMachine) -> bool:
 
 
 def _module(text: str, name: str, machine: TargetMachine) -> tuple[Any, Any]:
-    """LLVM's machine, and a module for it, which it may change."""
+    """LLVM's target machine, and a parsed module for it."""
     llvm = llvm_library()
     check_room(LEAST + 2 * PER_CHARACTER * len(text), "LLVM to compile")
     made = _llvm_machine(llvm, machine)
@@ -50,7 +50,7 @@ def _module(text: str, name: str, machine: TargetMachine) -> tuple[Any, Any]:
 
 
 def llvm_version() -> str:
-    """Of the LLVM in llvmlite: other versions make other instructions."""
+    """The version of LLVM in llvmlite: other versions choose other instructions."""
     with making():
         return ".".join(map(str, llvm_library().llvm_version_info))
 

@@ -1,4 +1,4 @@
-"""The assembly that LLVM writes, read for what it says of functions: instructions, loops, calls, stack."""
+"""LLVM's assembly, parsed for properties of functions: instructions, loops, calls, stack."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Instruction:
 
     @property
     def is_branch(self) -> bool:
-        """Whether it is a branch or a call of Thumb."""
+        """Whether it is a Thumb branch or call."""
         return BRANCH.fullmatch(self.name) is not None
 
 
@@ -70,13 +70,13 @@ def listings(assembly: str) -> dict[str, Listing]:
 
 
 def called(listing: Listing, functions: dict[str, Listing]) -> list[str]:
-    """The functions that a function calls, once for each place."""
+    """The functions that a function calls, one entry per call site."""
     names = (i.operands.strip() for i in listing.instructions)
     return [name for name in names if name in functions]
 
 
 def stack_bytes(functions: dict[str, Listing], name: str, family: str) -> int:
-    """What a function and those that it calls take of the stack at most, return addresses included."""
+    """Largest stack use of a function and its callees, bytes, return addresses included."""
 
     @cache
     def of(function: str) -> int:
@@ -113,7 +113,7 @@ def _arm(_: Listing, __: int, i: Instruction, ___: dict[str, int]) -> int:
 
 
 def _registers(operands: str) -> int:
-    """How many a list such as {r4-r6, lr} has."""
+    """Number of registers in a list such as {r4-r6, lr}."""
     count = 0
     for part in operands.strip("{} ").split(","):
         first, _, last = part.strip().partition("-")
@@ -133,7 +133,7 @@ def _aarch64(_: Listing, __: int, i: Instruction, ___: dict[str, int]) -> int:
 
 
 def _riscv(_: Listing, __: int, i: Instruction, registers: dict[str, int]) -> int:
-    """addi by what is negative; sub by a register, which lui, li and addi gave a constant."""
+    """addi with a negative constant; sub of a register that lui, li and addi set to a constant."""
     parts = [part.strip() for part in i.operands.split(",")]
     if parts[0] != "sp":
         if i.name in ("lui", "li"):
@@ -153,7 +153,7 @@ def _riscv(_: Listing, __: int, i: Instruction, registers: dict[str, int]) -> in
 
 
 def _x86(_: Listing, __: int, i: Instruction, ___: dict[str, int]) -> int:
-    """push, sub, and where vectors are kept there, an alignment."""
+    """push, sub, and an alignment if vectors are spilled."""
     if i.name == "pushq":
         return 8
     if not i.operands.endswith("%rsp") or i.name in ("addq", "popq", "leaq", "movq"):
@@ -167,7 +167,7 @@ def _x86(_: Listing, __: int, i: Instruction, ___: dict[str, int]) -> int:
 
 
 def _wasm(listing: Listing, k: int, i: Instruction, _: dict[str, int]) -> int:
-    """A constant taken from the stack pointer where a function begins."""
+    """A constant subtracted from the stack pointer at the start of a function."""
     if i.name != "i32.sub" or k < 2:
         return 0
     before, number = listing.instructions[k - 2 : k]

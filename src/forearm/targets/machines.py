@@ -1,4 +1,4 @@
-"""The machines that object files are made for, as LLVM and the linkers of others know them."""
+"""The machines that object files are made for, in the terms of LLVM and of linkers."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ CORTEX_M_FILE = (
 
 @dataclass(frozen=True)
 class TargetMachine:
-    """A machine: its name here, what LLVM is told of it, and what the header says of it (`about`).
+    """A machine: its name here, its LLVM target, and its description in the header (`about`).
 
-    `fused` is its multiply-add; `dtypes` are those that it computes in hardware, the default first.
+    `fused`: it has a fused multiply-add; `dtypes`: what its hardware computes in, the default first.
     """
 
     name: str

@@ -1,5 +1,5 @@
-"""What is known of an object file once it is made: that it needs nothing from others, its sizes, the
-stack, and cycles; and the lines of its header that say so.
+"""Checks and figures of a finished object file: that it has no undefined symbols, its sizes, stack and
+cycles; and the lines of its header that state them.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ HOW = {
 
 @dataclass(frozen=True)
 class ObjectFacts:
-    """Sizes in bytes, the stack of each function by name, and cycles where there is a table for
-    the machine.
+    """Sizes in bytes, the stack of each function by name, and cycles if there is a table for the
+    machine.
     """
 
     sizes: ObjectSizes
@@ -47,7 +47,7 @@ class ObjectFacts:
 
 
 def measured(code: bytes, assembly: str, names: list[str], machine: TargetMachine) -> ObjectFacts:
-    """What there is to say of an object file with these functions; the last one is timed."""
+    """The figures of an object file with these functions; cycles are those of the last one."""
     check_whole(code, machine)
     functions = listings(assembly)
     table = TABLES.get(machine.name)
@@ -59,7 +59,7 @@ def measured(code: bytes, assembly: str, names: list[str], machine: TargetMachin
 
 
 def check_whole(code: bytes, machine: TargetMachine) -> None:
-    """Raise unless the object needs no function and no data of others, and keeps nothing between calls."""
+    """Raise unless the object has no undefined symbols and no variables."""
     missing = (undefined_imports if machine.family == WASM else undefined_symbols)(code)
     if missing:
         wanted = ", ".join(sorted(set(missing)))

@@ -1,4 +1,4 @@
-"""What is in an ELF object file: its sections by name, and the symbols that it wants from others."""
+"""The contents of an ELF object file: its sections by name, and its undefined symbols."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def undefined_symbols(code: bytes) -> list[str]:
 
 
 def sizes(code: bytes) -> ObjectSizes:
-    """What the object takes in memory once it is linked; literals between instructions count as code."""
+    """Memory that the object takes once linked; literals between instructions count as code."""
     there = [s for s in sections(code) if s.flags & ALLOCATED and s.name != EXCEPTION_TABLE]
     return ObjectSizes(
         sum(s.size for s in there if s.flags & EXECUTABLE),

@@ -1,5 +1,5 @@
-"""From an arm to an object file for another machine: traced, written as LLVM's text, compiled, checked,
-with a header in C.
+"""From an arm to an object file for another machine: traced, written as LLVM IR, compiled, checked, with a
+C header.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def object_source(
 
 
 def object_of(made: TracedProgram, machine: TargetMachine) -> Source:
-    """The object file of what is on the graph: written, compiled, checked and described."""
+    """The object file of functions on the graph: written, compiled, checked and described."""
     name, symbols, single = made.name, made.symbols, made.single
     traced = _prepared(made.traced) if symbols else made.traced
     counts = traced.graph.counts(traced.results)
@@ -87,13 +87,13 @@ def object_of(made: TracedProgram, machine: TargetMachine) -> Source:
 
 
 def _prepared(traced: Traced) -> Traced:
-    """The same with all that depends on parameters alone outside of the functions that it calls."""
+    """The same with everything that depends only on parameters moved out of the functions that it calls."""
     graph, results = with_functions(traced.graph, traced.results)
     return replace(traced, graph=graph, results=results)
 
 
 def machine_of(target: str, language: str) -> TargetMachine:
-    """A target machine by its name; a language beside it is refused."""
+    """A target machine by name; giving a language too is an error."""
     if language != "c":
         raise InputError(
             f"generate: expected a language or a target, got {shorten(language)} and {shorten(target)}; an "
@@ -103,7 +103,7 @@ def machine_of(target: str, language: str) -> TargetMachine:
 
 
 def target_dtype(machine: TargetMachine, dtype: str | None) -> str:
-    """What the machine computes in; one that it would need a library for is refused."""
+    """The precision of the machine; one that would need a library is an error."""
     if dtype is None:
         return machine.dtypes[0]
     check_choice(dtype, DTYPES, "generate, dtype")

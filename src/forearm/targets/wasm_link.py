@@ -1,8 +1,8 @@
 """A WebAssembly object file linked by itself: a module that exports its memory and functions, and imports
 nothing.
 
-Memory holds, from address 0 on, the stack, which grows down and traps below 0, the constants, and from
-`heap_base` on what the caller puts there.
+Memory layout, from address 0: the stack, which grows down and traps below 0; the constants; and, from
+`heap_base`, the caller's data.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ FUNCTION_LEB, MEMORY_LEB, MEMORY_SLEB, MEMORY_I32, TYPE_LEB, GLOBAL_LEB = 0, 3, 
 
 
 def undefined_imports(code: bytes) -> list[str]:
-    """The names that an object file wants from others."""
+    """The names that an object file imports."""
     made = read_object(code)
     data = [s.name for s in made.symbols if s.flags & UNDEFINED and s.kind == DATA_SYMBOL]
     return [name for name, _ in made.imports if name not in PROVIDED] + data
 
 
 def linked(code: bytes, stack: int, room: int) -> bytes:
-    """The module of an object file. `stack` is what its functions need, `room` the bytes at `heap_base` that
-    there are at least.
+    """The module of an object file. `stack` is the size that its functions need, `room` the least number of
+    bytes available at `heap_base`.
     """
     made = read_object(code)
     names = [s.name for s in made.symbols if s.kind == FUNCTION_SYMBOL and not s.flags & LOCAL]
@@ -82,7 +82,7 @@ def linked(code: bytes, stack: int, room: int) -> bytes:
 
 
 def _laid_out(made: WasmObject, start: int) -> tuple[list[int], int]:
-    """Where each segment lies, and where they end."""
+    """The address of each segment, and the end of the last."""
     places = []
     for segment, align in zip(made.segments, made.alignments, strict=True):
         places.append(_rounded(start, align))

@@ -143,7 +143,7 @@ class Switching:
 def segment_state(
     since: Scalar, until: Scalar, ends: Sequence[Scalar], times: Sequence[Scalar], rates: Sequence[Scalar]
 ) -> tuple[Scalar, Scalar, Scalar]:
-    """q, qd, qdd of a joint in a segment, over any scalar, so long `since` its start and `until` its end.
+    """q, qd, qdd of a joint in a segment, over any scalar, at the time `since` its start and `until` its end.
 
     `ends` are q and qd at its start and at its end, `times` and `rates` those of its first and last phase.
     """

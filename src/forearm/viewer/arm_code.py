@@ -41,8 +41,8 @@ MOST_FOR_INVERSE = 9  # joints: inverse kinematics of more takes more code than 
 
 
 def open_parameters(arm: Arm) -> dict[str, float]:
-    """What the page lets users change, with the arm's own values: gravity, the link that carries the hand,
-    friction.
+    """The parameters that users can change in the page, with the arm's own values: gravity, the link that
+    carries the hand, friction.
     """
     joints = [body.joint for body in arm.moving.bodies]
     friction = [f"{joint.name}.friction" for joint in joints if joint.friction is not None]
@@ -52,7 +52,7 @@ def open_parameters(arm: Arm) -> dict[str, float]:
 
 
 def arm_code(arm: Arm) -> str:
-    """An object of functions, as an expression of JavaScript."""
+    """The functions as a JavaScript object literal."""
     programs = [*_kinematics(arm), *(_dynamics(arm) if why_still(arm) is None else ())]
     parts = [f"{name}: (() => {{\n{_body(program)}\n}})()" for name, program in programs]
     return "{\n" + ",\n".join(parts) + "\n}"
@@ -60,7 +60,7 @@ def arm_code(arm: Arm) -> str:
 
 @cache
 def why_still(arm: Arm) -> str | None:
-    """Why an arm cannot move by itself in the page; None: it can."""
+    """Why an arm cannot be simulated in the page; None: it can."""
     if arm.n > MOST_JOINTS:
         return f"more than {MOST_JOINTS} joints"
     try:
@@ -99,15 +99,15 @@ def _program(traced: Traced, name: str, parameters: dict[str, float] | None = No
 
 
 def _body(program: Program) -> str:
-    """The functions of a program in few characters, and what of them is called."""
+    """The functions of a program in compact form, and those that the page calls."""
     text, _ = LANGUAGE.write(program)
     prepare = f"{program.name}_prepare" if program.parameters else "null"
     return f"{_compact(text)}\nreturn {{ call: {program.name}, prepare: {prepare} }};"
 
 
 def _compact(text: str) -> str:
-    """Generated code, in which there are no strings, without comments, indentation and spaces that nothing
-    needs; constants in a row are one statement.
+    """Generated code, which contains no strings, without comments, indentation and unneeded spaces;
+    consecutive constants become one statement.
     """
     bare = re.sub(r"/\*.*?\*/", "", text, flags=re.S).replace("export function", "function")
     made: list[str] = []

@@ -1,5 +1,5 @@
-"""What the page shows of an arm, as JSON: joints with their limits, bodies with their shapes, what users may
-change and how the simulation begins.
+"""What the page shows of an arm, as JSON: joints with their limits, what users can change, and the initial
+state of the simulation.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from forearm.errors import ModelError
 from forearm.kinematics.limits import limits_of
 from forearm.viewer.arm_code import LAWS, open_parameters, why_still
 
-ACCELERATION, VELOCITY = 5.0, 2.0  # rad/s^2 and rad/s (m/s^2, m/s) of plans where an arm says nothing
+ACCELERATION, VELOCITY = 5.0, 2.0  # rad/s^2 and rad/s (m/s^2, m/s) of plans where the arm has no limit
 SHARES = (0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0)
 POSTURES, GOLDEN = 24, 0.6180339887498949
-STEP = 5e-4  # s: steps of simulations are no longer; a fall of 60 s then keeps its energy to 1e-6
+STEP = 5e-4  # s: longest simulation step; the energy of a fall of 60 s then drifts by less than 1e-6
 
 
 def arm_data(arm: Arm, python: str, command: str) -> dict[str, Any]:
-    """All but the arm's shapes; `python` and `command` say how others get it."""
+    """Everything but the arm's shapes; `python` and `command` load the arm."""
     lower, upper = _range(arm)
     opened = open_parameters(arm)
     dry = held_freedoms(arm)
@@ -85,7 +85,7 @@ def _joints(
 
 
 def _open(arm: Arm, opened: dict[str, float]) -> dict[str, Any]:
-    """Values of what may be changed, and which of them are what."""
+    """The values that users can change, and the indices of each group."""
     names = list(opened)
     places = {name: k for k, name in enumerate(names)}
     link = f"{arm.hand.link}."

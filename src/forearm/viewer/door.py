@@ -1,4 +1,4 @@
-"""`fa.studio`: an arm, or two side by side, as a page to see, touch and move."""
+"""`fa.studio`: an arm, or two side by side, as a page to view, pose and simulate."""
 
 from __future__ import annotations
 
@@ -93,20 +93,20 @@ def studio(
     host: str | None = None,
     port: int = 0,
 ) -> StudioPage | LiveStudio:
-    """Write one page that carries the arm's own dynamics: nothing to install, nothing fetched. Without a path
-    serve it on this machine, and show what the program sends.
+    """Write one offline page that contains the arm's own dynamics. Without a path, serve it on this machine
+    and show what the program sends.
 
     Args:
-        arm: an arm, or the name or file that `fa.load` takes; two of them stand side by side.
+        arm: an arm, or the name or file that `fa.load` takes; two of them are shown side by side.
         path: the page to write, .html; None: a `LiveStudio` serves it.
-        meshes: whether meshes that a URDF, an MJCF or a parts file names are put in, or that file for an Arm;
-            without them the arm is drawn by its joints and links.
+        meshes: whether to include the meshes that a URDF, MJCF or parts file names; for an Arm, that file.
+            Without meshes the arm is drawn as a skeleton.
         packages: folders of `package://` by name, as for `fa.load`.
-        triangles: the most there may be in all meshes together.
-        q: joint coordinates (n,) to begin with; None: 0, or as near as limits allow.
-        host: of a live studio the address or name to listen at; requests then need the token that is in its
-            `url`. None: this machine alone, without a token.
-        port: of a live studio the port to listen at; 0: a free one.
+        triangles: upper limit for all meshes together.
+        q: initial joint coordinates (n,), rad or m; None: 0, or the nearest within limits.
+        host: live studio only: address or name to listen on; requests then need the token that is in its
+            `url`. None: this machine only, without a token.
+        port: live studio only: port to listen on; 0: a free one.
     """
     some: list[Any] = list(arm) if isinstance(arm, list | tuple) else [arm]
     shown = [shown_arm(each, meshes, packages) for each in some]
@@ -130,7 +130,7 @@ def write_studio(
     triangles: int = TRIANGLES,
     q: ArrayLike | None = None,
 ) -> StudioPage:
-    """Write a page for arms that are ready to be shown, whole or not at all."""
+    """Write a page for arms that are ready to be shown, atomically."""
     check_ending(path, ENDINGS, "a page for a browser")
     ask = _checked_ask(shown, triangles, q)
     write_text(path, page_text(shown, triangles=triangles, ask=ask))
@@ -139,7 +139,7 @@ def write_studio(
 
 
 def _checked_ask(shown: Sequence[ShownArm], triangles: int, q: ArrayLike | None) -> dict[str, Any]:
-    """What the page begins with."""
+    """What the page starts with."""
     if not 1 <= len(shown) <= MOST_ARMS:
         raise InputError(f"studio: expected one arm or two, got {len(shown)}.")
     check_whole(triangles, "studio, triangles", 100, 1_000_000)
@@ -161,13 +161,13 @@ def _within_limits(arm: Arm, q: ArrayLike) -> list[float]:
 
 
 def write_recording(simulation: Simulation, path: str | os.PathLike[str]) -> None:
-    """Write a page that plays a simulation, whole or not at all."""
+    """Write a page that plays a simulation, atomically."""
     check_ending(path, ENDINGS, "a page for a browser")
     write_text(path, recording_page(simulation))
 
 
 def recording_page(simulation: Simulation, plays: bool = False) -> str:
-    """The text of a page that holds a simulation, and `plays` it when it opens."""
+    """The text of a page that contains a simulation, and `plays` it when it opens."""
     return page_text(
         [ShownArm(simulation.arm, *origin_of(simulation.arm))],
         summary=summary_of(simulation),
@@ -178,7 +178,7 @@ def recording_page(simulation: Simulation, plays: bool = False) -> str:
 
 @dataclass(frozen=True)
 class ShownArm:
-    """An arm, how Python and the command line get it, and its meshes."""
+    """An arm, how Python and the command line load it, and its meshes."""
 
     arm: Arm
     python: str
@@ -191,11 +191,11 @@ def shown_arm(
     meshes: bool | str | os.PathLike[str] = False,
     packages: Mapping[str, str | os.PathLike[str]] | None = None,
 ) -> ShownArm:
-    """An arm, or the one of a name or file, ready to be shown."""
+    """An arm, given as such or by name or file, ready to be shown."""
     if isinstance(given, Arm):
         if meshes is True:
             raise InputError(
-                "studio, meshes: an Arm holds no meshes; give the file that it was loaded from: "
+                "studio, meshes: an Arm holds no meshes; pass the file that it was loaded from: "
                 "meshes='robot.urdf'."
             )
         check_arm(given, "studio", moves=True)
@@ -211,8 +211,8 @@ def shown_arm(
 
 
 def origin_of(arm: Arm) -> tuple[str, str]:
-    """How Python and the command line get an arm: a built-in one by its name, others by the arm file that the
-    page can save.
+    """How Python and the command line load an arm: a built-in one by its name, others from the arm file
+    that the page can save.
     """
     name = arm.name
     try:

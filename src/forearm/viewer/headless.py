@@ -1,4 +1,4 @@
-"""The engine of the page without a page, run by node: for benchmarks and tests."""
+"""The engine of the page without the page, run by Node.js: for benchmarks and tests."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ HEAD = "const clamp = (x, a, b) => Math.min(Math.max(x, a), b);"
 
 
 def in_node(arm: Arm, script: str, python: str = "", command: str = "") -> Any:
-    """What `script`, the body of a function of an `arm` as data and its `engine`, returns.
+    """The return value of `script`, the body of a JavaScript function that sees `arm` and its `engine`.
 
     Args:
         arm: the arm.
-        script: JavaScript that returns what JSON can hold; typed arrays become lists.
-        python, command: how Python and the command line get the arm, for lines that the page shows.
+        script: JavaScript that returns something JSON can represent; typed arrays become lists.
+        python, command: how Python and the command line load the arm, for the code that the page shows.
     """
     data = arm_data(arm, python, command)
     data["bodies"] = [{"name": body.joint.child} for body in arm.moving.bodies]

@@ -29,7 +29,7 @@ from forearm.viewer.live_server import StudioServer
 
 Floats = NDArray[np.float64]
 SCRIPT = Path(__file__).with_name("page") / "live.js"
-POLICY = "; connect-src 'self'"  # what the page may do beyond one in a file
+POLICY = "; connect-src 'self'"  # what a served page may do beyond one in a file
 EVERYWHERE = ("0.0.0.0", "::")
 TOKEN_BYTES = 24
 HEIGHT = 640  # px in a notebook
@@ -39,15 +39,15 @@ PLAN_RATE, LEAST_ROWS, MOST_ROWS = 250.0, 50, 2000  # rows of a plan: 1/s, and h
 def live_studio(
     page: Callable[[str, str], str], arms: Sequence[Arm], *, host: str | None = None, port: int = 0
 ) -> LiveStudio:
-    """Serve the page of some arms.
+    """Serve a page for some arms.
 
     Args:
-        page: gives the page's text; it gets what the page's Content-Security-Policy allows beyond the usual,
-            and a script that goes behind its own.
+        page: returns the page's text; its arguments are an addition to the page's Content-Security-Policy and
+            a script to append to its own.
         arms: the arms on the page.
-        host: the address or name to listen at; requests then need the token that is in `url`. None: this
-            machine alone, without a token.
-        port: the port to listen at; 0: a free one.
+        host: the address or name to listen on; requests then need the token that is in `url`. None: this
+            machine only, without a token.
+        port: the port to listen on; 0: a free one.
     """
     script = re.sub(r"^[ \t]*//.*\n|^[ \t]+", "", SCRIPT.read_text(encoding="utf-8"), flags=re.M)
     return LiveStudio(page(POLICY, script), arms, host=host, port=port)
@@ -56,14 +56,14 @@ def live_studio(
 class LiveStudio:
     """A page on this machine that shows what the program sends, in every tab that is open.
 
-    Tabs may come and go, and so may the program: they find it again at the same port. `send` and `plan` never
+    Tabs may come and go, and so may the program: tabs reconnect to the same port. `send` and `plan` never
     wait for a tab. All methods may be called from any thread.
 
     Args:
         page: the text of the page, with `live.js` among its scripts.
         arms: the arms on it.
-        host: the address or name to listen at, with a token; None: 127.0.0.1, without one.
-        port: the port to listen at; 0: a free one.
+        host: the address or name to listen on, with a token; None: 127.0.0.1, without one.
+        port: the port to listen on; 0: a free one.
     """
 
     def __init__(self, page: str, arms: Sequence[Arm], *, host: str | None = None, port: int = 0) -> None:
@@ -84,7 +84,7 @@ class LiveStudio:
             )
         except OSError as error:
             raise InputError(
-                f"studio: cannot listen at {shorten(host or '127.0.0.1')}, port {port}: "
+                f"studio: cannot listen on {shorten(host or '127.0.0.1')}, port {port}: "
                 f"{error.strerror or error}. Choose another port, or 0 for a free one."
             ) from error
         self._url = _url(host, self._server.port, token)
@@ -92,11 +92,11 @@ class LiveStudio:
 
     @property
     def url(self) -> str:
-        """Where a browser finds it, with the token if there is one."""
+        """The address for a browser, with the token if there is one."""
         return self._url
 
     def open(self) -> bool:
-        """Open a tab in the user's browser; False where there is none."""
+        """Open a tab in the default browser; False if there is none."""
         self._check_open("open")
         return webbrowser.open(self._url)
 
@@ -108,16 +108,16 @@ class LiveStudio:
         t: float | None = None,
         arm: int = 0,
     ) -> None:
-        """Show a state, and put it on the curves.
+        """Show a state, and add it to the curves.
 
-        Tabs are drawn about 60 times a second; states that come faster are all on the curves, up to about
-        10,000 per second.
+        Tabs are updated about 60 times per second; the curves include every state, up to about 10,000 per
+        second.
 
         Args:
             q: joint coordinates (n,), rad or m.
-            qd: their velocities (n,); None: 0.
-            tau: torques (n,), N m or N; None: those of q and qd without acceleration.
-            t: time in s, which starts new curves where it goes back; None: s since the studio began.
+            qd: joint velocities (n,), rad/s or m/s; None: 0.
+            tau: torques (n,), N m or N; None: computed from q and qd at zero acceleration.
+            t: time, s; one before the last starts new curves; None: time since the start of the studio.
             arm: which arm on the page, from 0.
         """
         self._check_open("send")
@@ -143,7 +143,7 @@ class LiveStudio:
         self._feed.add_plan(int(arm), {"t": t.tolist(), "q": q.tolist()})
 
     def joints(self, arm: int = 0) -> Floats | None:
-        """The joints (n,) that a user set last in any tab, by slider, mouse or keys; None: nobody did yet.
+        """The joints (n,), rad or m, that a user last set in any tab; None: none yet.
 
         Args:
             arm: which arm on the page, from 0.
@@ -153,11 +153,11 @@ class LiveStudio:
         return None if q is None else q.copy()
 
     def close(self) -> None:
-        """Free the port. Tabs stay as they are, and wait for another studio there."""
+        """Free the port. Tabs keep their content and wait for another studio on the same port."""
         with self._lock:
             if self._end:
                 return
-            self._end = "is closed; make another by fa.studio"
+            self._end = "is closed; make another with fa.studio"
         _open.discard(self)
         self._server.close()
 
@@ -190,7 +190,7 @@ class LiveStudio:
         return self._sizes[check_whole(arm, f"{what}, arm", 0, len(self._sizes) - 1)]
 
     def _take_joints(self, content: object) -> None:
-        """Joints from a tab, checked as whatever comes from outside."""
+        """Joints from a tab, validated as untrusted input."""
         given = content if isinstance(content, dict) else {}
         arm, q = given.get("arm"), given.get("q")
         if not isinstance(arm, int) or isinstance(arm, bool) or not 0 <= arm < len(self._sizes):
@@ -202,13 +202,13 @@ class LiveStudio:
         self._joints[arm] = np.array([float(x) for x in q])
 
     def _leave_to_parent(self) -> None:
-        self._lock = threading.Lock()  # the other one may be held by a thread that is not here
+        self._lock = threading.Lock()  # the old one may be held by a thread of the parent
         self._end = "belongs to the process that this one was forked from; send from there"
         self._server.abandon()
 
 
 def _rows(motion: Any, n: int) -> tuple[Floats, Floats]:
-    """Times (m,) and joints (m, n) of whatever says where joints go."""
+    """Times (m,) and joints (m, n) of any kind of motion."""
     from forearm.simulation.result import Simulation
 
     if isinstance(motion, Simulation):
@@ -250,7 +250,7 @@ def _within(x: Floats, what: str) -> Floats:
 
 
 def _visitors(host: str | None, token: str | None) -> Visitors:
-    """By which names the server may be asked."""
+    """The host names that requests may use."""
     if host is None:
         return Visitors()
     here = socket.gethostname().lower()
@@ -268,7 +268,7 @@ def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-_open: set[LiveStudio] = set()  # those that serve: they do so until they are closed, whoever holds them
+_open: set[LiveStudio] = set()  # serving until closed, even if no longer referenced
 
 
 def _close_all() -> None:

@@ -1,7 +1,7 @@
 """What a program sent, kept for the tabs that show it: the last states, the last plans.
 
-Every message has a number. A tab asks for what came after the last number that it knows, whenever it is
-ready: the program never waits for a tab, and what is kept does not grow with the number of tabs.
+Every message has a number. A tab asks for everything after the last number that it knows, whenever it is
+ready: the program never waits for a tab, and memory does not grow with the number of tabs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 HISTORY = 4096  # states that are kept, of all arms together: 4 s at 1 kHz
 PLANS = 8  # plans that are kept
-MOST_ROWS = 512  # states of an arm in one message; of more, equally many are left out in between
+MOST_ROWS = 512  # states of an arm in one message; beyond that, states are dropped evenly
 NAME_BYTES = 6
 
 
@@ -47,10 +47,10 @@ Sent = TypeVar("Sent", SentState, SentPlan)
 
 
 class LiveFeed:
-    """States and plans with numbers; one lock, held for no longer than it takes to copy references."""
+    """Numbered states and plans; one lock, held only while references are copied."""
 
     def __init__(self, arms: int) -> None:
-        self.name = secrets.token_hex(NAME_BYTES)  # numbers of another run of the program mean nothing here
+        self.name = secrets.token_hex(NAME_BYTES)  # numbers of another run of the program are not valid here
         self.is_closed = False
         self._news = threading.Condition()
         self._number = 0
@@ -59,7 +59,7 @@ class LiveFeed:
         self._latest: list[SentState | None] = [None] * arms
 
     def add_state(self, arm: int, values: dict[str, Any]) -> None:
-        """A state for every tab; the oldest one goes."""
+        """Add a state for every tab; the oldest one is dropped."""
         with self._news:
             self._number += 1
             state = SentState(self._number, arm, values)
@@ -68,7 +68,7 @@ class LiveFeed:
             self._news.notify_all()
 
     def add_plan(self, arm: int, values: dict[str, Any]) -> None:
-        """A plan for every tab."""
+        """Add a plan for every tab."""
         text = _json({"type": "plan", "arm": arm} | values)
         with self._news:
             self._number += 1
@@ -76,14 +76,15 @@ class LiveFeed:
             self._news.notify_all()
 
     def close(self) -> None:
-        """All who wait go on, and find it closed."""
+        """Wake all waiting threads, which then find the feed closed."""
         with self._news:
             self.is_closed = True
             self._news.notify_all()
 
     def after(self, last: int | None, patience: float) -> tuple[int, list[str]]:
-        """Messages behind number `last`, or what a new tab needs (None): the latest state of each arm and the
-        latest plan. Waits for the first of them, `patience` s at most. Also gives the number to go on from.
+        """Messages after number `last`, or what a new tab needs (None): the latest state of each arm and the
+        latest plan. Waits for the first of them, at most `patience` s. Also returns the number to
+        continue from.
         """
         with self._news:
             if last is None:
@@ -100,7 +101,7 @@ class LiveFeed:
         return f"{self.name}-{number}"
 
     def number_of(self, place: str) -> int | None:
-        """The number that an id stands for; None where it is not of this feed."""
+        """The number of an id; None if it is not from this feed."""
         name, _, digits = place.partition("-")
         if name != self.name or not digits.isascii() or not digits.isdigit() or len(digits) > 18:
             return None
@@ -109,7 +110,7 @@ class LiveFeed:
 
 
 def _behind(last: int, kept: deque[Sent]) -> list[Sent]:
-    """Those after a number, from the end: what was shown already is not gone through."""
+    """Those after a number, newest first: entries already sent are not visited."""
     found = []
     for each in reversed(kept):
         if each.number <= last:
@@ -119,7 +120,7 @@ def _behind(last: int, kept: deque[Sent]) -> list[Sent]:
 
 
 def _messages(kept: Iterable[SentState | SentPlan]) -> list[str]:
-    """As JSON, in the order in which they came; the states between two plans go together, arm by arm."""
+    """As JSON, in order of arrival; the states between two plans are grouped by arm."""
     made: list[str] = []
     states: dict[int, list[SentState]] = {}
     for each in sorted(kept, key=lambda message: message.number):
@@ -139,7 +140,7 @@ def _batches(states: dict[int, list[SentState]]) -> list[str]:
 
 
 def _thinned(rows: list[SentState]) -> list[SentState]:
-    """Of too many as many as there may be, the last one among them."""
+    """At most MOST_ROWS of the states, evenly spaced, the last one included."""
     if len(rows) <= MOST_ROWS:
         return rows
     last = len(rows) - 1

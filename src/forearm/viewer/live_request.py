@@ -1,8 +1,8 @@
-"""Requests of browsers to a live studio: read within bounds, refused where they are not from its own page.
+"""Browser requests to a live studio: read within limits, refused unless they come from its own page.
 
-A browser sends requests for any page that it shows, those of strangers too. What tells them apart: the name
-that the browser believes to have reached (Host; a stranger's name that was made to lead here is not among
-ours), the page that asks (Origin, Sec-Fetch-Site), and the token, where there is one.
+A browser sends requests on behalf of any page that it shows, hostile ones included. They are told apart by
+the host name in the request (Host; against DNS rebinding, only our own names are accepted), the page that
+asks (Origin, Sec-Fetch-Site), and the token, if there is one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?")
 
 
 class RequestRefused(Exception):
-    """A request that gets an error for an answer: its status, and a sentence."""
+    """A request that is answered with an error: an HTTP status and a message."""
 
     def __init__(self, status: int, why: str, *headers: str) -> None:
         super().__init__(why)
@@ -35,7 +35,7 @@ class RequestRefused(Exception):
 
 @dataclass(frozen=True)
 class BrowserRequest:
-    """What a browser asks for; `begun` are the bytes of its body that came with the head."""
+    """A request of a browser; `begun` are the bytes of its body that came with the head."""
 
     method: str
     path: str
@@ -44,17 +44,17 @@ class BrowserRequest:
     begun: bytes
 
     def header(self, name: str) -> str | None:
-        """A header's text; one that is there twice means two things to two readers."""
+        """A header's text; a repeated header is refused, as servers disagree on its meaning."""
         found = self.headers.get_all(name, [])
         if len(found) > 1:
-            raise RequestRefused(400, f"{name} is there more than once.")
+            raise RequestRefused(400, f"{name} is given more than once.")
         return str(found[0]).strip() if found else None
 
 
 @dataclass(frozen=True)
 class Visitors:
-    """Who may ask: the names by which the server is reached, whether any address is one of them, and the
-    token that each request must carry.
+    """Who may send requests: the accepted host names, whether any IP address is accepted too, and the token
+    that each request must contain.
     """
 
     names: frozenset[str] = LOCAL
@@ -62,14 +62,16 @@ class Visitors:
     token: str | None = None
 
     def check(self, request: BrowserRequest) -> None:
-        """Refuse who came by another name, or without the token.
+        """Refuse requests with another host name, or without the token.
 
-        Any port will do: tunnels and containers have others in front of ours.
+        Any port is accepted: tunnels and containers may map ours to another.
         """
         host = request.header("Host") or ""
         found = HOST.fullmatch(host)
         if found is None or not self._is_ours(found[1].lower()):
-            raise RequestRefused(403, "This name does not belong to the studio; open the address it gave.")
+            raise RequestRefused(
+                403, "This host name does not belong to the studio; open the address it gave."
+            )
         given = request.query.get("token", "")
         if self.token is not None and not hmac.compare_digest(given.encode(), self.token.encode()):
             raise RequestRefused(403, "The token is missing or wrong; open the address the studio gave.")
@@ -85,7 +87,7 @@ class Visitors:
 
 
 def check_own_page(request: BrowserRequest, needed: bool) -> None:
-    """Refuse requests of other pages, and with `needed` those that do not say whose they are."""
+    """Refuse requests from other pages, and with `needed` those that do not state their origin."""
     origin, site = request.header("Origin"), request.header("Sec-Fetch-Site")
     is_foreign = origin not in (None, f"http://{request.header('Host')}") or site not in (None, "same-origin")
     if is_foreign or (needed and origin is None and site is None):
@@ -93,12 +95,12 @@ def check_own_page(request: BrowserRequest, needed: bool) -> None:
 
 
 def read_request(connection: socket.socket, patience: float) -> BrowserRequest:
-    """The head of a request, which must be there within `patience` s."""
+    """The head of a request, which must arrive within `patience` s."""
     head, begun = _head(connection, time.monotonic() + patience)
     line, _, fields = head.partition(b"\r\n")
     found = FIRST_LINE.fullmatch(line)
     if found is None:
-        raise RequestRefused(400, "This is no request of HTTP/1.1.")
+        raise RequestRefused(400, "This is not an HTTP/1.1 request.")
     try:
         headers = parse_headers(BytesIO(fields + b"\r\n\r\n"))
         path, _, parameters = found[2].decode("ascii").partition("?")
@@ -109,12 +111,12 @@ def read_request(connection: socket.socket, patience: float) -> BrowserRequest:
 
 
 def read_body(connection: socket.socket, request: BrowserRequest, most: int, patience: float) -> bytes:
-    """The body of a request, of at most so many bytes."""
+    """The body of a request, of at most `most` bytes."""
     length = request.header("Content-Length")
     if length is None or request.header("Transfer-Encoding") is not None:
-        raise RequestRefused(411, "The length of the content is missing.")
+        raise RequestRefused(411, "Content-Length is missing.")
     if not re.fullmatch(r"[0-9]{1,18}", length):
-        raise RequestRefused(400, "The length of the content is no number.")
+        raise RequestRefused(400, "Content-Length is not a number.")
     if int(length) > most:
         raise RequestRefused(413, f"The content has more than {most} bytes.")
     body, until = request.begun, time.monotonic() + patience
@@ -124,7 +126,7 @@ def read_body(connection: socket.socket, request: BrowserRequest, most: int, pat
 
 
 def _head(connection: socket.socket, until: float) -> tuple[bytes, bytes]:
-    """All before the empty line, and what came behind it."""
+    """Everything before the empty line, and the bytes after it."""
     data = b""
     while b"\r\n\r\n" not in data:
         if len(data) > MOST_HEAD:
@@ -144,7 +146,7 @@ def _received(connection: socket.socket, until: float) -> bytes:
             data = b""
             left = 0.0
     if left <= 0.0:
-        raise RequestRefused(408, "The request did not come in time.")
+        raise RequestRefused(408, "The request did not arrive in time.")
     if not data:
-        raise ConnectionError("the other side has gone")
+        raise ConnectionError("the peer closed the connection")
     return data

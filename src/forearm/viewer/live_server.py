@@ -1,10 +1,10 @@
-"""The server behind a live studio: its page, a stream of events to each tab, joints that come back.
+"""The server of a live studio: its page, a stream of events to each tab, joints sent back by tabs.
 
     GET  /         the page
     GET  /events   Server-Sent Events: states and plans as they are sent, for as long as the tab is open
     POST /joints   joints that a user set in a tab: {"arm": 0, "q": [...]}
 
-Each connection has a thread and takes one request. Nothing is logged, and no error leaves a thread.
+Each connection has its own thread and serves one request. Nothing is logged, and no error leaves a thread.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from forearm.viewer.live_request import (
 )
 
 PERIOD = 1.0 / 60.0  # s between messages to a tab
-BEAT = 5.0  # s between signs of life to a tab
-LOOK = 1.0  # s between looks whether a tab that gets nothing is still there
-PATIENCE = 10.0  # s that a request or a message may take to come or go
-LINGER, MOST_LEFT = 0.5, 1 << 20  # s and bytes in which who is refused may finish what it sends
+BEAT = 5.0  # s between heartbeats to a tab
+LOOK = 1.0  # s between checks whether an idle tab is still connected
+PATIENCE = 10.0  # s that a request or a message may take
+LINGER, MOST_LEFT = 0.5, 1 << 20  # s and bytes that a refused client may still send
 MOST_CONNECTIONS, MOST_TABS = 64, 32
-MOST_BODY = 65_536  # bytes of joints that come back
-BUFFER = 1 << 17  # bytes on the way to a tab: a slow one sees what is new, not what piled up
+MOST_BODY = 65_536  # bytes of joints sent back by a tab
+BUFFER = 1 << 17  # bytes in flight to a tab: a slow one gets recent states, not a backlog
 PIECE = 1 << 16  # bytes of an answer that are sent at a time
 RETRY = 1000  # ms until a browser tries again
 HEADERS = (
@@ -49,17 +49,17 @@ HEADERS = (
     "Referrer-Policy: same-origin",
     "Cross-Origin-Resource-Policy: same-origin",
 )
-# Who may show the page in a frame, where no token keeps strangers away: notebooks on this machine.
+# Who may embed the page in a frame when there is no token: notebooks on this machine.
 FRAMES = "frame-ancestors 'self' http://localhost:* http://127.0.0.1:* vscode-webview: vscode-file:"
 METHODS = {"/": "GET", "/events": "GET", "/joints": "POST"}
 
 
 class StudioServer(socketserver.TCPServer):
-    """Serves from the moment that it is made until `close`; `taken` is given what comes back from tabs, and
-    says by a RequestRefused that it is wrong.
+    """Serves from construction until `close`; `taken` gets what tabs send back, and raises RequestRefused
+    if that is invalid.
     """
 
-    allow_reuse_address = os.name != "nt"  # there it would let others take the port over
+    allow_reuse_address = os.name != "nt"  # on Windows it would let others take over the port
     request_queue_size = 32
 
     def __init__(
@@ -84,11 +84,11 @@ class StudioServer(socketserver.TCPServer):
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """The port that it listens on."""
         return int(self.server_address[1])
 
     def close(self) -> None:
-        """Free the port, let go of all tabs and end all threads."""
+        """Free the port, disconnect all tabs and end all threads."""
         self._feed.close()
         self.shutdown()
         self.server_close()
@@ -96,19 +96,19 @@ class StudioServer(socketserver.TCPServer):
             still = dict(self._open)
         for connection in still:
             with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)  # whoever waits on it goes on
+                connection.shutdown(socket.SHUT_RDWR)  # wakes threads that wait on it
         for thread in (self._thread, *still.values()):
             thread.join(PATIENCE)
 
     def abandon(self) -> None:
-        """In a process that was forked: the sockets belong to the other one, and stay open there."""
+        """In a forked process: the sockets belong to the parent, and stay open there."""
         for connection in (self.socket, *self._open):
             connection.close()
 
     # ---- what socketserver calls -------------------------------------------------------------------------
 
     def get_request(self) -> tuple[socket.socket, Any]:
-        """The next connection; without files to open it waits before the next attempt."""
+        """The next connection; out of file descriptors, it waits before the next attempt."""
         try:
             return self.socket.accept()
         except OSError:
@@ -116,7 +116,7 @@ class StudioServer(socketserver.TCPServer):
             raise
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """A thread for each connection, as far as they go."""
+        """A thread for each connection, up to MOST_CONNECTIONS."""
         thread = threading.Thread(
             target=self._converse, args=(request,), name="forearm studio client", daemon=True
         )
@@ -133,7 +133,7 @@ class StudioServer(socketserver.TCPServer):
         request.close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Whatever a stranger's connection did is not for the program's terminal."""
+        """Print nothing: errors of a connection do not belong in the program's terminal."""
 
     # ---- a connection ------------------------------------------------------------------------------------
 
@@ -154,9 +154,9 @@ class StudioServer(socketserver.TCPServer):
         self._visitors.check(request)
         method = METHODS.get(request.path)
         if method is None:
-            raise RequestRefused(404, "There is nothing of this name.")
+            raise RequestRefused(404, "Not found.")
         if request.method != method:
-            raise RequestRefused(405, f"This takes {method} alone.", f"Allow: {method}")
+            raise RequestRefused(405, f"Only {method} is allowed here.", f"Allow: {method}")
         connection.settimeout(PATIENCE)
         if request.path == "/":
             frames = () if self._visitors.token else (f"Content-Security-Policy: {FRAMES}",)
@@ -172,7 +172,7 @@ class StudioServer(socketserver.TCPServer):
     def _admit(self, connection: socket.socket, request: BrowserRequest) -> None:
         with self._lock:
             if self.tabs >= MOST_TABS:
-                raise RequestRefused(503, f"{MOST_TABS} tabs are open already.")
+                raise RequestRefused(503, f"{MOST_TABS} tabs are already open.")
             self.tabs += 1
         try:
             self._stream(connection, request)
@@ -181,7 +181,7 @@ class StudioServer(socketserver.TCPServer):
                 self.tabs -= 1
 
     def _stream(self, connection: socket.socket, request: BrowserRequest) -> None:
-        """States and plans for as long as the tab takes them."""
+        """Send states and plans for as long as the tab is connected."""
         feed = self._feed
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER)
         last = feed.number_of(request.header("Last-Event-ID") or request.query.get("after", ""))
@@ -210,12 +210,12 @@ def _content(connection: socket.socket, request: BrowserRequest) -> object:
     try:
         content: object = json.loads(body)
     except (ValueError, RecursionError):
-        raise RequestRefused(400, "The content is no JSON.") from None
+        raise RequestRefused(400, "The content is not JSON.") from None
     return content
 
 
 def _head(status: int, kind: str, length: int | None, *more: str) -> bytes:
-    """The head of an answer."""
+    """The head of a response."""
     lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", *HEADERS, *more]
     if kind:
         lines.append(f"Content-Type: {kind}; charset=utf-8")
@@ -227,12 +227,12 @@ def _head(status: int, kind: str, length: int | None, *more: str) -> bytes:
 def _send(connection: socket.socket, status: int, kind: str, body: bytes, *more: str) -> None:
     connection.settimeout(PATIENCE)
     connection.sendall(_head(status, kind, len(body), *more))
-    for start in range(0, len(body), PIECE):  # each in time: a large page on a slow line is not
+    for start in range(0, len(body), PIECE):  # the time limit is per piece: a large page may take longer
         connection.sendall(body[start : start + PIECE])
 
 
 def _let_finish(connection: socket.socket) -> None:
-    """Read a little of what still comes: closing at once would take our answer from who is sending."""
+    """Read some of what is still arriving: closing at once would discard our answer to the sender."""
     connection.shutdown(socket.SHUT_WR)
     connection.settimeout(LINGER)
     until, left = time.monotonic() + LINGER, MOST_LEFT
@@ -244,7 +244,7 @@ def _let_finish(connection: socket.socket) -> None:
 
 
 def _has_gone(connection: socket.socket) -> bool:
-    """Whether a tab, which has nothing more to say, closed its side."""
+    """Whether a tab, which sends nothing after its request, has closed its side."""
     with selectors.DefaultSelector() as selector:
         selector.register(connection, selectors.EVENT_READ)
         return bool(selector.select(0))

@@ -1,4 +1,4 @@
-"""A simulation for the page to play: frames at equal times of every curve."""
+"""A simulation for the page to play: every curve sampled at equally spaced times."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from forearm.simulation.result import Simulation
 
 Floats = NDArray[np.float64]
 MAX_FRAMES = 2000
-MAX_EVENTS = 500  # that are listed; the page says how many there were
-RATE = 60.0  # frames per second that are made even of few samples
+MAX_EVENTS = 500  # that are listed; the page states the total
+RATE = 60.0  # least number of frames per second
 
 
 def recording_of(simulation: Simulation) -> dict[str, Any]:
-    """What the page plays: every curve at equal times, and what happened."""
+    """What the page plays: every curve at equally spaced times, and the events."""
     times = frame_times(simulation)
     return {
         "start": float(times[0]),
@@ -40,7 +40,7 @@ def summary_of(simulation: Simulation) -> str:
 
 
 def frame_times(simulation: Simulation) -> Floats:
-    """Equal times from first to last: as many as there are samples, more where these are far
+    """Equally spaced times from first to last: as many as there are samples, more where these are far
     apart, at most MAX_FRAMES.
     """
     t = simulation.t
@@ -50,7 +50,7 @@ def frame_times(simulation: Simulation) -> Floats:
 
 
 def _panels(simulation: Simulation, times: Floats) -> list[dict[str, Any]]:
-    """The curves by panel, positions first; what has no derivative to go by is joined by straight lines."""
+    """The curves by panel, positions first; quantities without derivatives are interpolated linearly."""
     kinds = {joint.kind for joint in simulation.arm.joints}
     names = [joint.name for joint in simulation.arm.joints]
 

@@ -1,4 +1,4 @@
-"""One HTML file with an arm, its own dynamics and everything to see, touch and move it."""
+"""One HTML file with an arm, its own dynamics and the tools to view, pose and simulate it."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def studio_page(
     policy: str = "",
     more_script: str = "",
 ) -> str:
-    """The text of the page for one arm or two, with how Python and the command line get each of them, and
-    what each looks like.
+    """The text of the page for one arm or two; `origins` are how Python and the command line load each of
+    them, `visuals` what each looks like.
     """
     meshes: list[Any] = []
     shown = [
@@ -100,7 +100,7 @@ def studio_page(
 def _shown(
     arm: Arm, origin: tuple[str, str], seen: VisualSet | None, meshes: list[Any], triangles: int
 ) -> dict[str, Any]:
-    """Data of an arm, its skeleton, and shapes where there are some; meshes go behind those before."""
+    """Data of an arm, its skeleton, and its shapes if any; meshes are appended to `meshes`."""
     bare = _drawn(scene(arm), meshes)
     shapes = _drawn(scene(arm, seen, triangles=triangles), meshes) if seen and seen.visuals else None
     data = arm_data(arm, *origin)
@@ -133,7 +133,7 @@ def _places(drawn: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _drawn(drawn: dict[str, Any], meshes: list[Any]) -> dict[str, Any]:
-    """A scene whose meshes went behind these; the page makes their normals itself."""
+    """A scene whose meshes were appended to these; the page computes the normals itself."""
     first = len(meshes)
     meshes += [{key: value for key, value in mesh.items() if key != "normals"} for mesh in drawn["meshes"]]
     for place in _places(drawn):
@@ -152,6 +152,6 @@ def scripts() -> str:
 
 
 def inside_script(document: Mapping[str, Any]) -> str:
-    """JSON that no HTML parser takes for anything else, whatever names are in it."""
+    """JSON that is safe inside a script element, whatever names are in it."""
     text = json.dumps(document, allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

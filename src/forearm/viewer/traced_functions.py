@@ -1,4 +1,4 @@
-"""What the page computes, on the expression graph: nothing of it is written a second time in JavaScript."""
+"""What the page computes, on the expression graph: no formula is written a second time in JavaScript."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FULL = 6  # joints that place a hand in every attitude
 
 
 def traced_poses(arm: Arm) -> Traced:
-    """Poses of every moving body and, last, of the hand, by rows, in the frame in which the base stands."""
+    """Poses of every moving body and, last, of the hand, row by row, in the world frame."""
     tracing = Tracing(arm, {})
     model = tracing.whole_model
     base: tuple[Array, Array] = (arm.base[:3, :3].astype(object), arm.base[:3, 3].astype(object))
@@ -49,7 +49,7 @@ def traced_reach(arm: Arm) -> Traced:
 
 
 def traced_torques(arm: Arm, parameters: dict[str, float]) -> Traced:
-    """Torques of a motion, and what of them is friction."""
+    """Torques of a motion, and the part of them that is friction."""
     t = Tracing(arm, parameters)
     tau = t.inverse(t.qd, t.qdd)
     rates, accelerations = t.rates(t.qd), t.rates(t.qdd)
@@ -70,7 +70,7 @@ def traced_energy(arm: Arm, parameters: dict[str, float]) -> Traced:
 
 
 def traced_voltage(arm: Arm) -> Traced:
-    """Voltages of motors that give torques: V = R tau / K + K qd. Swartz (11)."""
+    """Motor voltages for given torques: V = R tau / K + K qd. Swartz (11)."""
     c = constants_of(arm)
 
     def formula(tau: list[Scalar], qd: list[Scalar]) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def traced_voltage(arm: Arm) -> Traced:
 
 
 def traced_encoder(n: int) -> Traced:
-    """Positions as encoders of so many steps tell them."""
+    """Positions as encoders with the given step measure them."""
 
     def formula(q: list[Scalar], step: list[Scalar]) -> dict[str, Any]:
         return {"seen": [quantised(x, h) for x, h in zip(q, step, strict=True)]}
@@ -90,7 +90,7 @@ def traced_encoder(n: int) -> Traced:
 
 
 def traced_motion(n: int) -> Traced:
-    """A planned motion from rest to rest at a time since its start and until its end."""
+    """A planned motion from rest to rest; `at` is the time since its start and the time to its end, s."""
 
     def formula(
         q0: list[Scalar], q1: list[Scalar], phases: list[Scalar], rates: list[Scalar], at: list[Scalar]
@@ -112,8 +112,8 @@ def traced_motion(n: int) -> Traced:
 
 
 def traced_payload(arm: Arm) -> Traced:
-    """Mass, centre and inertia (xx, xy, xz, yy, yz, zz) of the link that carries the hand, with a point of a
-    given mass in the hand.
+    """Mass, centre and inertia (xx, xy, xz, yy, yz, zz) of the link that carries the hand, with a given point
+    mass at the hand.
     """
     link, place = arm.link(arm.hand.link), arm.hand.pose[:3, 3]
     return traced_formula(
@@ -122,8 +122,8 @@ def traced_payload(arm: Arm) -> Traced:
 
 
 def with_point(m0: float, com: Array, inertia: Array, m: Scalar, place: Array) -> list[Scalar]:
-    """One body of a body and a point, over any scalar: mass, centre, six entries of the inertia about it.
-    Swartz (16)-(18).
+    """A body and a point mass as one body, over any scalar: mass, centre, six entries of the inertia
+    about it. Swartz (16)-(18).
     """
     total = m0 + m
     share = choose(0.0, total, m / choose(0.0, total, total, 1.0), 0.0)

@@ -1,7 +1,7 @@
 """What an arm looks like, as triangles: read from its file, or drawn from its joints alone.
 
-`load` reads, `mesh_files` and `collada` read meshes, `reduction` makes them small, `skeleton_shapes` draws
-arms that have none, `scene` puts it together for a page.
+`load` reads shapes, `mesh_files` and `collada` read meshes, `reduction` simplifies them, `skeleton_shapes`
+draws arms without shapes, `scene` assembles everything for a page.
 """
 
 from forearm.visuals.ellipsoids import Ellipsoid, ellipsoid

@@ -1,7 +1,7 @@
 """Collada (DAE) files: geometries placed by the nodes of a scene, with the colours of their materials.
 
-Coordinates stay in the axes of the file, as the tools around URDF have them, unless z is asked to be up.
-Skins (controllers), textures and animations are passed over, with a note.
+Coordinates stay in the axes of the file, as in URDF tools, unless `z_up` is set.
+Skins (controllers), textures and animations are ignored, with a note.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SHADINGS = ("phong", "lambert", "blinn", "constant")
 
 @dataclass(frozen=True, eq=False)
 class ColladaFile:
-    """Triangles (T, 3, 3) in m by colour ("#rrggbb" or None), and notes on what was passed over."""
+    """Triangles (T, 3, 3) in m by colour ("#rrggbb" or None), and notes on what was ignored."""
 
     colours: dict[str | None, Floats]
     up_axis: str
@@ -47,7 +47,7 @@ def read_dae(path: Path, z_up: bool = False) -> ColladaFile:
 
     Args:
         path: the file.
-        z_up: whether to turn the axis that the file calls up to z; otherwise coordinates stay as they are.
+        z_up: whether to rotate the file's up axis to z; otherwise coordinates stay as they are.
     """
     root = parse_xml(read_bytes(path, MAX_XML_BYTES), str(path))
     if root.tag != "COLLADA":
@@ -122,7 +122,7 @@ class _ColladaDocument:
         yield from found.all("node") if found is not None else ()
 
     def _target(self, element: Element, key: str = "url") -> Element | None:
-        """The element that another one names by #id; None where there is none in this file."""
+        """The element that another one refers to by #id; None if it is not in this file."""
         return self.by_id.get(element.attributes.get(key, "").removeprefix("#"))
 
     def _node(self, node: Element, outer: Floats, depth: int) -> None:
@@ -212,14 +212,14 @@ class _ColladaDocument:
 
 
 def _moved(T: Floats, corners: Floats) -> Floats:
-    """Triangles (m, 3, 3) moved by an affine; one that mirrors turns them round too."""
+    """Triangles (m, 3, 3) moved by an affine; a mirroring one also reverses their orientation."""
     made = transformed(T, corners.reshape(-1, 3)).reshape(-1, 3, 3)
     mirrors = float((np.cross(T[:3, 0], T[:3, 1]) * T[:3, 2]).sum()) < 0.0
     return made[:, ::-1] if mirrors else made
 
 
 def hex_colour(rgba: Floats) -> str | None:
-    """Red, green and blue from 0 to 1 as #rrggbb; None where that is not what the numbers are."""
+    """Red, green and blue from 0 to 1 as #rrggbb; None if they are not valid."""
     if len(rgba) < 3 or not np.isfinite(rgba[:3]).all():
         return None
     return "#" + "".join(f"{int(255.0 * min(max(float(v), 0.0), 1.0) + 0.5):02x}" for v in rgba[:3])

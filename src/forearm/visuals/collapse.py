@@ -1,4 +1,4 @@
-"""Edges collapsed one by one, cheapest first: by Garland and Heckbert's costs, topology kept."""
+"""Edges collapsed one by one, cheapest first, by Garland and Heckbert's cost; the topology is kept."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Candidate = tuple[float, int, int, int, int, Point]
 
 
 def collapsed(mesh: TriangleMesh, triangles: int) -> TriangleMesh:
-    """The mesh with edges collapsed until so many triangles are left, or none can go without harm."""
+    """The mesh with edges collapsed until it has few enough triangles, or no valid collapse is left."""
     state = _Collapsing(mesh)
     state.run(triangles)
     return state.result()
 
 
 class _Collapsing:
-    """A mesh in lists: points, their quadrics and triangles, and a heap of edges that may go."""
+    """A mesh in lists: points, their quadrics and triangles, and a heap of candidate edges."""
 
     def __init__(self, mesh: TriangleMesh) -> None:
         self.points: list[Point] = [(x, y, z) for x, y, z in mesh.vertices.tolist()]
@@ -55,7 +55,7 @@ class _Collapsing:
         return cost, u, v, self.version[u], self.version[v], best
 
     def run(self, wanted: int) -> None:
-        """Collapse edges until `wanted` triangles are left; what could not go may after others went."""
+        """Collapse edges until `wanted` triangles are left; rejected edges are tried again after others."""
         before = self.count + 1
         while wanted < self.count < before:
             before = self.count
@@ -81,7 +81,7 @@ class _Collapsing:
         return found
 
     def may_go(self, u: int, v: int, point: Point) -> bool:
-        """Whether the surface stays what it is: no hole closes, no sheet folds, no face turns over."""
+        """Whether the surface keeps its topology: no hole closes, no sheet folds, no face flips."""
         shared = self.at[u] & self.at[v]
         if not 1 <= len(shared) <= 2:
             return False
@@ -97,7 +97,7 @@ class _Collapsing:
         return len(self.neighbours(u)) != len(self.at[u])
 
     def stays_upright(self, t: int, u: int, v: int, point: Point) -> bool:
-        """Whether a triangle keeps its side, and does not become a needle, when its point moves."""
+        """Whether a triangle neither flips nor degenerates to a needle when its vertex moves."""
         corners = self.triangles[t]
         assert corners is not None
         old = [self.points[i] for i in corners]
@@ -113,7 +113,7 @@ class _Collapsing:
         return length_m * before >= WORSE * length_n * longest
 
     def collapse(self, u: int, v: int, point: Point) -> None:
-        """Put v onto u, and u to its new place."""
+        """Merge v into u, and move u to its new place."""
         for t in self.at[u] & self.at[v]:
             for corner in self.triangles[t] or ():
                 self.at[corner].discard(t)

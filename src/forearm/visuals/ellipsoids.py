@@ -30,8 +30,8 @@ class Ellipsoid(NamedTuple):
 def ellipsoid(mass: float, inertia: ArrayLike) -> Ellipsoid | None:
     """The solid ellipsoid of uniform density with this mass and inertia; None without mass or extent.
 
-    With J = tr(I)/2 - I the semi-axis along each principal axis is sqrt(5 J / m). Moments that no body has
-    (A + B < C) would make one of them imaginary: it is 0 then.
+    With J = tr(I)/2 - I the semi-axis along each principal axis is sqrt(5 J / m). Moments that violate the
+    triangle inequality (A + B < C) would make one of them imaginary: it is then 0.
 
     Args:
         mass: mass, kg.
@@ -48,9 +48,9 @@ def ellipsoid(mass: float, inertia: ArrayLike) -> Ellipsoid | None:
 
 
 def principal_axes(J: Floats) -> tuple[Floats, Floats]:
-    """The eigenvalues of a symmetric matrix (3, 3), rising, and a rotation with their axes as columns.
+    """The eigenvalues of a symmetric matrix (3, 3), ascending, and a rotation with their axes as columns.
 
-    Jacobi's rotations, which every machine computes alike, also where values are equal and axes free.
+    Jacobi rotations, which give the same result on every machine, even with repeated eigenvalues.
     """
     A, V = J.tolist(), np.eye(3).tolist()
     for _ in range(SWEEPS):

@@ -1,4 +1,4 @@
-"""Meshes and poses as JSON: little-endian numbers in base64, decimals cut to what a drawing needs."""
+"""Meshes and poses as JSON: little-endian numbers in base64, decimals rounded for drawing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class MeshTable:
         self._by_bytes: dict[tuple[str, ...], int] = {}
 
     def index(self, mesh: TriangleMesh, crease: float = CREASE) -> int:
-        """The index of a mesh, which is taken in if it is new."""
+        """The index of a mesh, which is added if new."""
         known = self._by_object.get(id(mesh))
         if known is None:
             encoded = encoded_mesh(mesh, crease)
@@ -69,7 +69,7 @@ def short(value: float) -> float:
 
 
 def shorts(values: Floats | Iterable[float]) -> list[float]:
-    """Numbers with as many digits as a drawing needs; what rounding left of 0 beside them is 0."""
+    """Numbers with as many digits as a drawing needs; rounding residues next to larger values become 0."""
     given = [float(v) for v in np.asarray(values, dtype=float).ravel()]
     size = max((abs(v) for v in given), default=0.0)
     return [0.0 if abs(v) < 1e-12 * size else short(v) for v in given]

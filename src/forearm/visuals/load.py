@@ -1,4 +1,4 @@
-"""One door to what an arm looks like: the same names and files that `fa.load` takes."""
+"""`fa.load_visuals`: what an arm looks like, from the names and files that `fa.load` takes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ def load_visuals(
 ) -> VisualSet:
     """What the links of an arm look like, from the name or file that `fa.load` takes.
 
-    Shapes of <visual> in a URDF, geoms that MuJoCo's viewer shows in MJCF, the solids of a parts file that an
-    arm file names; nothing where there are none. Meshes that cannot be read are listed, not refused.
+    The <visual> shapes of a URDF, the geoms of an MJCF file that MuJoCo's viewer shows, or the solids of the
+    parts file that an arm file names; empty if there are none. Meshes that cannot be read are listed in
+    `missing` and raise no error.
 
     Args:
         source: a built-in name such as "cmu-dd", or the path of a file.
-        root: body of an MJCF file that is the arm's base, as for `fa.load`; None: the only one there is.
+        root: body of an MJCF file that is the arm's base, as for `fa.load`; None: the only one.
         packages: folders of `package://` and `$(find ...)` by name.
     """
     if not isinstance(source, str | os.PathLike):

@@ -42,18 +42,18 @@ class TriangleMesh:
 
     @property
     def volume(self) -> float:
-        """What the triangles enclose, m^3; of a mesh that is not closed it means nothing."""
+        """Enclosed volume, m^3; meaningless for a mesh that is not closed."""
         a, b, c = (self.corners[:, k] - self.middle for k in range(3))
         return float((a * np.cross(b - a, c - a)).sum()) / 6.0
 
     @property
     def middle(self) -> Floats:
-        """The middle of the bounding box (3,)."""
+        """Centre of the bounding box (3,), m."""
         used = self.vertices[self.triangles].reshape(-1, 3)
         return np.asarray(0.5 * (used.min(axis=0) + used.max(axis=0)))
 
     def moved(self, T: Floats) -> TriangleMesh:
-        """The mesh moved by an affine (4, 4); one that mirrors turns the triangles round too."""
+        """The mesh moved by an affine (4, 4); a mirroring one also reverses the triangles."""
         points = transformed(T, self.vertices)
         flips = float((np.cross(T[:3, 0], T[:3, 1]) * T[:3, 2]).sum()) < 0.0
         return TriangleMesh(points, self.triangles[:, ::-1] if flips else self.triangles)
@@ -68,7 +68,7 @@ NOTHING = TriangleMesh(np.zeros((0, 3)), np.zeros((0, 3), dtype=np.intp))
 
 
 def transformed(T: Floats, points: Floats) -> Floats:
-    """Points (m, 3) moved by an affine (4, 4), each sum in one order on every machine."""
+    """Points (m, 3) moved by an affine (4, 4), summed in the same order on every machine."""
     x, y, z = points[:, 0], points[:, 1], points[:, 2]
     return np.stack([T[i, 0] * x + T[i, 1] * y + T[i, 2] * z + T[i, 3] for i in range(3)], axis=1)
 
@@ -80,7 +80,7 @@ def lengths(vectors: Floats) -> Floats:
 
 
 def unit(vectors: Floats) -> Floats:
-    """The vectors (m, 3) with length 1; those of no length stay 0."""
+    """The vectors (m, 3) normalised; zero vectors stay 0."""
     size = lengths(vectors)
     return np.asarray(vectors / np.where(size > 0.0, size, 1.0)[:, None])
 
@@ -92,10 +92,9 @@ def face_vectors(mesh: TriangleMesh) -> Floats:
 
 
 def welded(corners: Floats) -> TriangleMesh:
-    """The mesh of triangles (T, 3, 3) whose corners are one point where they are as good as equal.
+    """The mesh of triangles (T, 3, 3) with nearly coincident corners merged.
 
-    Triangles that become a line or a point, and repeated ones, are left out; nothing is left of a mesh that
-    is smaller than any solid may be.
+    Degenerate and duplicate triangles are removed; a mesh below the smallest allowed size becomes empty.
     """
     size = diagonal(corners)
     if size < SHORTEST:

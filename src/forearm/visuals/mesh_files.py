@@ -1,4 +1,4 @@
-"""Mesh files by their ending, each read once and bounded in all: STL, OBJ, Collada, MuJoCo's MSH."""
+"""Mesh files by suffix, each read once, within a total limit: STL, OBJ, Collada, MuJoCo's MSH."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Pieces = tuple[tuple[TriangleMesh, str | None], ...]
 
 
 def check_size(mesh: TriangleMesh, name: str) -> None:
-    """Refuse a mesh that its scale has made too large or too small for anything."""
+    """Raise for a mesh whose scale makes it too large or too small."""
     if diagonal(check_triangles(mesh.corners, name)) < SHORTEST:
         raise InputError(f"{name}: smaller than {SHORTEST:g} m; correct the scale.")
 
@@ -37,7 +37,7 @@ class MeshFiles:
         self._scaled: dict[tuple[Path, tuple[float, ...]], Pieces] = {}
 
     def pieces(self, path: Path, scale: Floats) -> Pieces:
-        """The triangles of a file by colour, times `scale` axis by axis; asked for again it is the same."""
+        """The triangles of a file by colour, scaled along each axis; repeated requests give the same one."""
         if path not in self._read:
             self._read[path] = self._attempt(path)
         found = self._read[path]
@@ -84,7 +84,7 @@ class MeshFiles:
 
 
 def read_msh(path: Path) -> Floats:
-    """Triangles (m, 3, 3) of MuJoCo's binary format: four counts, points, normals, texture places, faces."""
+    """Triangles (m, 3, 3) of MuJoCo's binary format: counts, points, normals, texture coordinates, faces."""
     data = read_bytes(path, MOST_BYTES)
     points, normals, places, faces = (int(v) for v in np.frombuffer(data[:16].ljust(16, b"\0"), "<i4"))
     size = 16 + 12 * points + 12 * normals + 8 * places + 12 * faces
@@ -95,6 +95,6 @@ def read_msh(path: Path) -> Floats:
     vertices = np.frombuffer(data, "<f4", 3 * points, 16).reshape(-1, 3)
     corners = np.frombuffer(data, "<i4", 3 * faces, size - 12 * faces).reshape(-1, 3)
     if not 0 <= int(corners.min()) <= int(corners.max()) < points:
-        raise InputError(f"{path}: a face names a point that is not there.")
+        raise InputError(f"{path}: a face refers to a vertex that does not exist.")
     with np.errstate(invalid="ignore"):  # a signalling NaN warns when it is widened
         return np.asarray(vertices[corners], dtype=np.float64)

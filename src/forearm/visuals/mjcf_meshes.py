@@ -1,4 +1,4 @@
-"""The mesh assets of an MJCF file: from files or written in it, moved and scaled as MuJoCo does."""
+"""The mesh assets of an MJCF file, from mesh files or inline, moved and scaled as MuJoCo does."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class MjcfMeshes:
         return self.made[name]
 
     def _made(self, element: MjcfElement) -> tuple[Piece, ...]:
-        """MuJoCo's order: the reference pose is taken away, then the mesh is scaled."""
+        """MuJoCo's order: first the reference pose is removed, then the mesh is scaled."""
         shift = element.numbers("refpos", 3, default="0 0 0")
         quat = element.numbers("refquat", 4, default="1 0 0 0")
         scale = element.numbers("scale", 3, default=ONES)

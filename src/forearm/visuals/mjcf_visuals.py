@@ -33,7 +33,7 @@ Geom = tuple[MjcfElement, Placed]
 
 
 def mjcf_visuals(mujoco: Element, name: str, path: Path, root: str | None = None) -> VisualSet:
-    """What the bodies of the arm in an MJCF file look like; `root` is its base, as `fa.load` has it."""
+    """What the bodies of the arm in an MJCF file look like; `root` is its base, as for `fa.load`."""
     mujoco = with_includes(mujoco, path)
     settings, defaults = settings_of(mujoco), Defaults(mujoco)
     reader = BodyReader(settings, defaults, Ignored(name), (f"body{i}" for i in count(1)))
@@ -55,7 +55,7 @@ def mjcf_visuals(mujoco: Element, name: str, path: Path, root: str | None = None
 
 
 def _shown(geoms: list[Geom]) -> Iterator[Geom]:
-    """Geoms in groups that viewers show; only those for looks alone, where they have groups of their own."""
+    """Geoms in groups that viewers show; only the visual-only ones, if these have groups of their own."""
     visible = [pair for pair in geoms if pair[0].number("group", 0.0) in SHOWN_GROUPS]
     looks = [pair for pair in visible if _is_for_looks(pair[0])]
     groups = {pair[0].number("group", 0.0) for pair in looks}
@@ -101,7 +101,7 @@ def _add(
 
 
 def _spans(kind: str, sizes: Floats) -> tuple[float, float, float]:
-    """What a unit solid is scaled by: MuJoCo's sizes are halves."""
+    """Scale of a unit solid: MuJoCo's sizes are half-lengths."""
     s = [float(v) for v in sizes]
     if kind == "sphere":
         return s[0], s[0], s[0]
@@ -116,7 +116,7 @@ def _materials(mujoco: Element, defaults: Defaults) -> dict[str, MjcfElement]:
 
 
 def _rgba(geom: MjcfElement, materials: dict[str, MjcfElement]) -> Floats | None:
-    """The colour of a geom, else of its material, else None; MuJoCo cannot tell grey from none either."""
+    """The colour of a geom, else of its material, else None; the default grey counts as none."""
     own = geom.numbers("rgba", 4, default="0.5 0.5 0.5 1")
     if not np.array_equal(own, GREY):
         return own

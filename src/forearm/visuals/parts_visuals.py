@@ -29,7 +29,7 @@ LOOKS = {
 
 
 def armfile_visuals(path: Path) -> VisualSet:
-    """What the parts of an arm file look like; nothing where it names no parts."""
+    """What the parts of an arm file look like; empty if it names no parts."""
     parts = read_toml(path).get("parts")
     return parts_visuals(beside(path, parts)) if isinstance(parts, str) else VisualSet(())
 

@@ -1,7 +1,7 @@
-"""Garland and Heckbert's quadrics: the squared distance from planes as ten numbers, and where it is least.
+"""Garland and Heckbert's quadrics: the squared distance from planes as ten numbers, and its minimum.
 
-Q(x) = x^T A x + 2 b^T x + c, kept as (xx, xy, xz, yy, yz, zz, bx, by, bz, c). All arithmetic is element by
-element, so that every machine finds the same.
+Q(x) = x^T A x + 2 b^T x + c, kept as (xx, xy, xz, yy, yz, zz, bx, by, bz, c). All arithmetic is
+elementwise, so that every machine gets the same result.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _add_rows(made: Floats, places: Indices, rows: Floats) -> None:
 
 
 def open_edges(triangles: Indices) -> tuple[Indices, Indices, Indices]:
-    """Edges with one triangle alone: start, end and the triangle."""
+    """Edges with only one triangle: start, end and the triangle."""
     start, end = triangles.ravel(), np.roll(triangles, -1, axis=1).ravel()
     key = np.minimum(start, end) * (int(triangles.max(initial=0)) + 1) + np.maximum(start, end)
     _, first, count = np.unique(key, return_index=True, return_counts=True)
@@ -70,7 +70,7 @@ def value(q: Quadric, x: float, y: float, z: float) -> float:
 
 
 def least_point(q: Quadric) -> tuple[float, float, float] | None:
-    """The point of the least value, by Cramer's rule; None where a direction is free."""
+    """The point of least value, by Cramer's rule; None if it is not unique."""
     xx, xy, xz, yy, yz, zz, bx, by, bz, _ = q
     cx, cy, cz = yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy
     determinant = xx * cx + xy * cy + xz * cz

@@ -1,4 +1,4 @@
-"""Fewer triangles for the same look: edges collapsed, many at a time, then one by one."""
+"""Mesh simplification: edges collapsed, many at a time, then one by one."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ LEAST_TRIANGLES = 40  # of a mesh that takes part in a budget
 
 
 def reduced(mesh: TriangleMesh, triangles: int = 2000) -> TriangleMesh:
-    """The mesh in at most so many triangles, by quadric error edge collapse (Garland and Heckbert 1997).
+    """The mesh simplified by quadric-error edge collapse (Garland and Heckbert 1997).
 
-    A mesh of few triangles comes back welded. Of large ones many edges go at a time at first. Where the shape
-    allows no further collapse, as with many small closed pieces, the smallest pieces are left out.
+    A mesh with few enough triangles is only welded. In large ones, many edges are first collapsed at a time.
+    If no further collapse is possible, as with many small closed pieces, the smallest pieces are removed.
 
     Args:
-        mesh: triangles and their points.
-        triangles: the most there may be, at least 4.
+        mesh: the mesh to simplify.
+        triangles: largest number of triangles, at least 4.
     """
     if not isinstance(triangles, int) or isinstance(triangles, bool) or triangles < 4:
         raise InputError(
@@ -42,7 +42,7 @@ def reduced(mesh: TriangleMesh, triangles: int = 2000) -> TriangleMesh:
 
 
 def largest_pieces(mesh: TriangleMesh, triangles: int) -> TriangleMesh:
-    """The mesh itself, or its pieces of most area with no more triangles together; always the largest."""
+    """The mesh, or its pieces of largest area within the limit; always at least the largest piece."""
     if len(mesh.triangles) <= triangles:
         return mesh
     piece = _pieces(mesh)[mesh.triangles[:, 0]]
@@ -58,7 +58,7 @@ def largest_pieces(mesh: TriangleMesh, triangles: int) -> TriangleMesh:
 
 
 def _pieces(mesh: TriangleMesh) -> Indices:
-    """For each point the smallest point that triangles join it with."""
+    """For each vertex, the smallest index of a vertex connected to it."""
     label = np.arange(len(mesh.vertices))
     a = mesh.triangles.ravel()
     b = np.roll(mesh.triangles, -1, axis=1).ravel()
@@ -71,9 +71,9 @@ def _pieces(mesh: TriangleMesh) -> Indices:
 
 
 def shares(meshes: Sequence[TriangleMesh], triangles: int) -> list[int]:
-    """How many triangles each mesh of an arm may have of a common budget: by area, none more than it has.
+    """The share of each mesh in a common budget of triangles: by area, none more than it has.
 
-    What small meshes leave goes to the others.
+    What small meshes do not use goes to the others.
     """
     counts = [len(mesh.triangles) for mesh in meshes]
     areas = [mesh.area for mesh in meshes]

@@ -1,4 +1,4 @@
-"""An arm as shapes for a renderer: its own where it has some, else a skeleton, on the bodies that move."""
+"""An arm as shapes for a renderer: its own if it has any, else a skeleton, on the moving bodies."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ def scene(arm: Arm, visuals: VisualSet | None = None, triangles: int = TRIANGLES
 
     A mesh has "positions" and "normals" (float32, three per vertex) and "triangles" (uint16, or uint32 where
     "wide"), all little-endian in base64. A shape has the index of its "mesh", a "pose" of 16 numbers, row by
-    row, to the frame of its body, and a "colour": "#rrggbb", null, or the role of a piece of the skeleton:
+    row, in the frame of its body, and a "colour": "#rrggbb", null, or the role of a piece of the skeleton:
     "drum" (of a "joint", by its body), "tube", "hand" or "base". A pose may scale differently along its axes,
     so normals are turned by the inverse transpose. Bodies have "frames" of their links, "mass", "com" and the
     "ellipsoid" of their inertia about it ("radii", and "rotation" row by row, or null); "reach" is the length
     of the arm, m.
-    Bodies without shapes of their own are drawn as a skeleton where nothing of the arm has any, or where
-    theirs are missing. The same arm gives the same bytes.
+    Bodies without shapes are drawn as a skeleton if no body of the arm has shapes, or if their meshes are
+    missing. The same arm gives the same bytes.
 
     Args:
         arm: the arm.
-        visuals: what `load_visuals` read for it; None: the skeleton alone.
-        triangles: the most there may be in mesh files, shared by area.
+        visuals: the result of `load_visuals`; None: the skeleton only.
+        triangles: upper limit for all mesh files together, distributed by area.
     """
     check_kind(arm, Arm, "scene, arm")
     check_kind(visuals, (VisualSet, type(None)), "scene, visuals")
@@ -77,7 +77,7 @@ def scene(arm: Arm, visuals: VisualSet | None = None, triangles: int = TRIANGLES
 
 
 def _missing(visuals: VisualSet | None) -> list[str]:
-    """What could not be read, as text, and how much of it is not listed."""
+    """What could not be read, as text, and the number of entries not listed."""
     entries = visuals.missing if visuals is not None else ()
     more = [f"{len(entries) - MOST_MISSING} more"] if len(entries) > MOST_MISSING else []
     return [str(entry) for entry in entries[:MOST_MISSING]] + more
@@ -99,7 +99,7 @@ def _own_shapes(
 
 
 def _reduced(shown: list[Visual], triangles: int) -> dict[int, TriangleMesh]:
-    """Smaller meshes by the identity of those that they are made of, where the budget asks for them."""
+    """Simplified meshes by the identity of their originals, where the budget requires them."""
     large = {id(v.mesh): v.mesh for v in shown if v.source.lower().endswith(ENDINGS)}
     given = shares(list(large.values()), triangles)
     return {
@@ -112,7 +112,7 @@ def _reduced(shown: list[Visual], triangles: int) -> dict[int, TriangleMesh]:
 def _add_skeleton(
     arm: Arm, visuals: VisualSet | None, table: MeshTable, shapes: dict[int, list[dict[str, Any]]]
 ) -> None:
-    """Pieces of the skeleton for bodies that have nothing else to show."""
+    """Add pieces of the skeleton for bodies without shapes."""
     drawn = {body for body, found in shapes.items() if found}
     lost = {
         arm.moving.frames[entry.link][0]

@@ -1,7 +1,7 @@
-"""Where an arm without shapes has its drums and tubes: the common normals of its axes, and radii for them.
+"""Layout of the skeleton of an arm without shapes: the common normals of its axes, and radii.
 
-A link runs along the common normal from its own axis to the next one; what is left between two normals runs
-along the axis. So tubes meet axes at right angles, and every drum lies on its joint's axis.
+A link runs along the common normal from its own axis to the next one; offsets between two normals run along
+the axis. So tubes meet axes at right angles, and every drum is centred on its joint's axis.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SMALL = 1e-6  # of the arm's length: shorter is nothing
 class JointAxis:
     """A joint's axis: point and direction in the parent's and in its own body's frame, with places along it.
 
-    Places are lengths from the joint's origin, the same in both frames where the joint turns.
+    Places are lengths from the joint's origin, the same in both frames if the joint is revolute.
     """
 
     turns: bool
@@ -92,7 +92,7 @@ class SkeletonLayout:
 
 
 def layout(arm: Arm) -> SkeletonLayout:
-    """Where everything of an arm's skeleton is."""
+    """The layout of an arm's skeleton."""
     bodies = arm.moving.bodies
     axes = [_axis(body) for body in bodies]
     carrier, T = arm.moving.frames[arm.hand.link]
@@ -118,7 +118,7 @@ def _axis(body: MovingBody) -> JointAxis:
 
 
 def _joined(axes: list[JointAxis], i: int, j: int) -> LinkPiece:
-    """The piece of body i from its own axis to that of joint j; both axes learn where it touches them."""
+    """The piece of body i from its own axis to that of joint j; both axes record where it touches them."""
     next_ = axes[j]
     s, t = 0.0, 0.0
     if i < 0:
@@ -139,7 +139,7 @@ def _joined(axes: list[JointAxis], i: int, j: int) -> LinkPiece:
 
 
 def _feet(p: Floats, a: Floats, q: Floats, b: Floats) -> tuple[float, float]:
-    """Where the common normal of two lines meets them; of parallel ones, the normal through q."""
+    """Feet of the common normal of two lines; for parallel lines, of the normal through q."""
     w = p - q
     cosine, d, e = dot(a, b), dot(a, w), dot(b, w)
     sine2 = 1.0 - cosine * cosine
@@ -195,13 +195,13 @@ def slide_range(body: MovingBody, size: float) -> tuple[float, float]:
 
 
 def _slide(body: MovingBody) -> float:
-    """How far a prismatic joint goes out, m; 0 where nobody says."""
+    """Largest extension of a prismatic joint, m; 0 if not given."""
     farthest = max(abs(v) for v in body.joint.limits)
     return farthest if farthest < LONGEST_SLIDE else 0.0
 
 
 def _place_drum(made: SkeletonLayout, bodies: tuple[MovingBody, ...], j: int) -> None:
-    """The drum in the middle of what it joins; aside along its axis where the drum before it already is."""
+    """Place the drum in the middle of what it joins; shifted along its axis if another drum is there."""
     axis = made.axes[j]
     if not axis.turns:
         return
@@ -220,7 +220,7 @@ def _place_drum(made: SkeletonLayout, bodies: tuple[MovingBody, ...], j: int) ->
 
 
 def _outwards(made: SkeletonLayout, j: int) -> float:
-    """The way along an axis in which the rest of the arm lies."""
+    """The direction along an axis in which the rest of the arm lies."""
     axis = made.axes[j]
     ends = [dot(axis.along, s.end - axis.point) for s in made.segments if s.body == j]
     hand = dot(axis.along, made.hand[:3, 2]) if made.hand_body == j else 0.0

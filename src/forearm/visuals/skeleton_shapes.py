@@ -1,4 +1,4 @@
-"""An arm drawn from its joints alone: drums on its axes, tubes along its links, a base and a hand."""
+"""An arm drawn only from its joints: drums on its axes, tubes along its links, a base and a hand."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def skeleton_shapes(arm: Arm) -> list[SkeletonShape]:
 
 @cache
 def drum_mesh() -> TriangleMesh:
-    """A cylinder of radius and length 1 with its edges broken."""
+    """A cylinder of radius and length 1 with chamfered edges."""
     profile = [(0.0, -0.5), (0.9, -0.5), (1.0, -0.45), (1.0, 0.45), (0.9, 0.5), (0.0, 0.5)]
     return solids.revolved(profile, AROUND)
 
@@ -77,7 +77,7 @@ def _along(start: Floats, z: Floats, sizes: tuple[float, float, float]) -> Float
 
 
 def _cone(body: int, start: Floats, end: Floats, first: float, last: float) -> list[SkeletonShape]:
-    """A tube from a point to another with a radius at each."""
+    """A tube between two points with a radius at each."""
     if first < last:
         start, end, first, last = end, start, last, first
     way = end - start
@@ -92,7 +92,7 @@ def _ball(body: int, at: Floats, radius: float, role: str = "tube") -> SkeletonS
 
 
 def _tube(made: SkeletonLayout, segment: LinkPiece, hand: Floats) -> list[SkeletonShape]:
-    """A piece of a link, with balls where it turns; the last one ends at the palm."""
+    """A piece of a link, with balls at its bends; the last one ends at the palm."""
     end = segment.end if segment.to >= 0 else hand[:3, 3]
     if norm(end - segment.start) <= SMALL * made.size:
         return []
@@ -107,7 +107,7 @@ def _tube(made: SkeletonLayout, segment: LinkPiece, hand: Floats) -> list[Skelet
 
 
 def _drum(made: SkeletonLayout, j: int, hand: Floats) -> list[SkeletonShape]:
-    """The drum of a joint that turns, and tubes along its axis to whatever is farther away."""
+    """The drum of a revolute joint, and tubes along its axis to pieces farther away."""
     axis = made.axes[j]
     r, half = axis.radius, 0.5 * axis.drum_length
     place = _along(axis.at(axis.drum_at), axis.along, (r, r, 2.0 * half))
@@ -123,7 +123,7 @@ def _drum(made: SkeletonLayout, j: int, hand: Floats) -> list[SkeletonShape]:
 
 
 def _slider(arm: Arm, made: SkeletonLayout, j: int) -> list[SkeletonShape]:
-    """The sleeve of a joint that slides, on the parent, and the bar that goes through it."""
+    """The sleeve of a prismatic joint, on the parent, and the bar that slides through it."""
     axis, body = made.axes[j], arm.moving.bodies[j]
     lower, upper = slide_range(body, made.size)
     r = axis.radius
@@ -137,7 +137,7 @@ def _slider(arm: Arm, made: SkeletonLayout, j: int) -> list[SkeletonShape]:
 
 
 def _base(arm: Arm, made: SkeletonLayout) -> list[SkeletonShape]:
-    """A plate under the first joint, square to the way up from it."""
+    """A plate under the first joint, perpendicular to the direction up from it."""
     r = made.radius
     firsts = [j for j, body in enumerate(arm.moving.bodies) if body.parent < 0]
     up = np.array([0.0, 0.0, 1.0])
@@ -171,9 +171,9 @@ def _post(foot: Floats, r: float) -> list[SkeletonShape]:
 
 
 def _hand_place(made: SkeletonLayout) -> Floats:
-    """The palm (4, 4): z forwards along that axis of the hand's frame on which the arm comes in.
+    """The palm (4, 4): z points forwards along the axis of the hand's frame nearest to the last link.
 
-    The fingertips are where the hand is if there is room for them behind it, else the palm is.
+    The fingertips are at the hand's origin if there is room behind it, else the palm is.
     """
     tip, incoming = _tip_outside_drum(made)
     R = made.hand[:3, :3]
@@ -189,7 +189,7 @@ def _hand_place(made: SkeletonLayout) -> Floats:
 
 
 def _tip_outside_drum(made: SkeletonLayout) -> tuple[Floats, Floats]:
-    """Where the hand is drawn, and the way to it: at the end of its own drum where it would be inside it."""
+    """Where the hand is drawn, and the direction to it: outside its own drum if it would be inside."""
     tip = made.hand[:3, 3]
     way = tip - made.segments[-1].start
     if made.hand_body < 0 or norm(way) > SMALL * made.size:

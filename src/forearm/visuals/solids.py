@@ -1,4 +1,4 @@
-"""Plain solids as triangles: bodies of revolution, extruded outlines, and the ten shapes of parts files."""
+"""Solids as triangles: bodies of revolution, extruded outlines, and the ten shapes of parts files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def revolved(profile: Outline, segments: int = SEGMENTS, closed: bool = False) -
 
     Args:
         profile: points from a radius of 0 to a radius of 0, or a ring where `closed`.
-        segments: corners of the polygon that stands for a circle.
+        segments: corners of the polygon that approximates a circle.
         closed: whether the last point is joined to the first.
     """
     circle = np.array(_circle(segments))
@@ -53,7 +53,7 @@ def revolved(profile: Outline, segments: int = SEGMENTS, closed: bool = False) -
 
 
 def extruded(outline: Outline, low: float, high: float) -> TriangleMesh:
-    """The prism over an outline of (x, y), in either direction round it, from z = low to z = high."""
+    """The prism over an outline of (x, y), of either orientation, from z = low to z = high."""
     flat = np.array(outline, dtype=float)
     x, y = flat[:, 0], flat[:, 1]
     if float((x * np.roll(y, -1) - np.roll(x, -1) * y).sum()) < 0.0:
@@ -106,19 +106,19 @@ def arc(radius: float, z: float, start: float, end: float, steps: int) -> list[t
 
 
 def box(x: float, y: float, z: float) -> TriangleMesh:
-    """A box with its centre in the origin."""
+    """A box centred at the origin."""
     a, b = 0.5 * x, 0.5 * y
     return extruded([(-a, -b), (a, -b), (a, b), (-a, b)], -0.5 * z, 0.5 * z)
 
 
 def cylinder(radius: float, length: float, segments: int = SEGMENTS) -> TriangleMesh:
-    """A cylinder along z with its centre in the origin."""
+    """A cylinder along z centred at the origin."""
     h = 0.5 * length
     return revolved([(0.0, -h), (radius, -h), (radius, h), (0.0, h)], segments)
 
 
 def frustum(bottom: float, top: float, height: float, segments: int = SEGMENTS) -> TriangleMesh:
-    """A round cone cut off flat, from z = 0 to z = height; one radius may be 0."""
+    """A truncated circular cone, from z = 0 to z = height; one radius may be 0."""
     profile = [(0.0, 0.0), (bottom, 0.0), (top, height), (0.0, height)]
     return revolved(list(dict.fromkeys(profile)), segments)
 
@@ -129,7 +129,7 @@ def sphere(radius: float, segments: int = SEGMENTS, rings: int = RINGS) -> Trian
 
 
 def capsule(radius: float, length: float, segments: int = SEGMENTS, rings: int = RINGS) -> TriangleMesh:
-    """A cylinder along z of this length with half a ball on each end, its centre in the origin."""
+    """A cylinder along z of this length with a hemisphere on each end, centred at the origin."""
     h, half = 0.5 * length, rings // 2
     bottom = arc(radius, -h, -0.5 * math.pi, 0.0, half)
     top = arc(radius, h, 0.0, 0.5 * math.pi, half)
@@ -164,7 +164,7 @@ def _wedge(x: float, y: float, z: float) -> TriangleMesh:
 
 
 def around(radius: float) -> int:
-    """How many corners a circle of a part needs: small ones are small in a picture too."""
+    """How many corners a circle of a part needs: small circles need fewer."""
     return 32 if radius > 0.1 else 24 if radius > 0.03 else 16
 
 

@@ -1,7 +1,7 @@
-"""Many edges collapsed at a time, for meshes too large to go through one by one; the topology is kept.
+"""Many edges collapsed at a time, for meshes too large to process one by one; the topology is kept.
 
 Each round collapses a set of edges no two of which touch the same triangle, so that what holds for each alone
-holds for all of them: Garland and Heckbert's costs, the link condition, no face that turns over.
+holds for all of them: Garland and Heckbert's cost, the link condition, no face that flips.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Flags = NDArray[np.bool_]
 
 
 def thinned(mesh: TriangleMesh, triangles: int) -> TriangleMesh:
-    """The mesh with edges collapsed, round by round, to about so many triangles."""
+    """The mesh with edges collapsed, round by round, to about the given number of triangles."""
     points, faces, q = mesh.vertices.copy(), mesh.triangles, of_vertices(mesh)
     count = len(points)
     refused = np.zeros(0, dtype=np.intp)
@@ -55,7 +55,7 @@ def edges_of(faces: Indices) -> tuple[Indices, Indices]:
 
 
 def _targets(points: Floats, q: Floats, edges: Indices) -> tuple[Floats, Floats]:
-    """Where each edge would go, and what that costs."""
+    """The point that each edge would become, and the cost."""
     a, b = points[edges[:, 0]], points[edges[:, 1]]
     both = q[edges[:, 0]] + q[edges[:, 1]]
     length = lengths(b - a)
@@ -71,7 +71,7 @@ def _targets(points: Floats, q: Floats, edges: Indices) -> tuple[Floats, Floats]
 
 
 def _is_refused(faces: Indices, edges: Indices, shared: Indices, refused: Indices, count: int) -> Flags:
-    """Edges that were refused before, and those at open edges: they wait for the collapses one by one."""
+    """Edges that were rejected before, and those at open edges: they are left to the collapses one by one."""
     open_point = np.zeros(count, dtype=bool)
     open_point[edges[shared != 2].ravel()] = True
     is_open = open_point[edges[:, 0]] | open_point[edges[:, 1]]
@@ -97,9 +97,9 @@ def _keeps_topology(edges: Indices, chosen: Indices, count: int) -> Flags:
 
 
 def _keeps_sides(points: Floats, faces: Indices, edges: Indices, target: Floats) -> Flags:
-    """Whether no triangle at an edge's ends turns over when the edge becomes a point.
+    """Whether no triangle at an edge's ends flips when the edge becomes a point.
 
-    No two of the edges touch the same triangle, so each triangle has at most one that matters to it.
+    No two of the edges touch the same triangle, so each triangle is affected by at most one.
     """
     edge_at = np.full(len(points), -1)
     for end in (0, 1):

@@ -26,11 +26,11 @@ class Visual:
 
     Attributes:
         link: name of the link that carries it.
-        pose: affine (4, 4) from the mesh's frame to the link's; it holds the sizes of plain solids, so it may
+        pose: affine (4, 4) from the mesh's frame to the link's; it includes the sizes of solids, so it may
             scale along its axes.
         mesh: the triangles, m; equal shapes share one.
-        colour: "#rrggbb", or None where the file gives none.
-        source: what it was made of, such as "box" or the name of a file.
+        colour: "#rrggbb", or None if the file gives none.
+        source: its origin, such as "box" or the name of a file.
     """
 
     link: str
@@ -42,7 +42,7 @@ class Visual:
 
 @dataclass(frozen=True)
 class MissingVisual:
-    """A shape that could not be had.
+    """A shape that could not be loaded.
 
     Attributes:
         link: name of the link that it is for.
@@ -60,7 +60,7 @@ class MissingVisual:
 
 @dataclass(frozen=True, eq=False)
 class VisualSet:
-    """What the links of an arm look like, as far as its files say.
+    """What the links of an arm look like, according to its files.
 
     Attributes:
         visuals: every shape that was read, in the order of the file.
@@ -83,7 +83,7 @@ class Collector:
         self.notes: dict[str, None] = {}
 
     def add(self, link: str, pose: Floats, mesh: TriangleMesh, colour: str | None, source: str) -> None:
-        """Take one more shape."""
+        """Add a shape."""
         if len(self.visuals) >= MOST_VISUALS:
             raise InputError(f"more than {MOST_VISUALS} shapes.")
         pose = np.array(pose, dtype=np.float64)
@@ -93,13 +93,13 @@ class Collector:
         self.visuals.append(Visual(link, pose, mesh, colour, source))
 
     def add_file(self, link: str, pose: Floats, path: Path, scale: Floats, colour: str | None) -> None:
-        """Take the shapes of a mesh file; a colour that is given counts for all of them."""
+        """Add the shapes of a mesh file; a given colour applies to all of them."""
         for mesh, own in self.files.pieces(path, scale):
             self.add(link, pose, mesh, colour or own, path.name)
 
     @contextmanager
     def attempt(self, link: str, what: str) -> Iterator[None]:
-        """A block that adds shapes of a link; what goes wrong in it is noted as missing."""
+        """A block that adds shapes of a link; an error in it is recorded as missing."""
         before = len(self.visuals)
         try:
             yield
@@ -108,13 +108,13 @@ class Collector:
             self.missing.append(MissingVisual(link, what[:200], str(error)[:500]))
 
     def result(self) -> VisualSet:
-        """All that was found."""
+        """Everything that was found."""
         return VisualSet(tuple(self.visuals), tuple(self.missing), (*self.notes, *self.files.notes))
 
 
 @cache
 def unit_solid(name: str) -> TriangleMesh:
-    """A box or cylinder of sides, radius and length 1, or a ball of radius 1, about the origin."""
+    """A box or cylinder of sides, radius and length 1, or a ball of radius 1, centred at the origin."""
     made = {"box": lambda: solids.box(1.0, 1.0, 1.0), "cylinder": lambda: solids.cylinder(1.0, 1.0)}
     return made.get(name, lambda: solids.sphere(1.0))()
 
@@ -127,7 +127,7 @@ def capsule(radius: float, length: float) -> TriangleMesh:
 
 
 def check_sizes(*sizes: float) -> None:
-    """Refuse lengths that no solid has."""
+    """Raise for sizes that no solid can have."""
     for size in sizes:
         if not 0.0 < size <= LONGEST:
             raise InputError(f"sizes must be above 0 and at most {LONGEST:g} m, got {size:g}.")

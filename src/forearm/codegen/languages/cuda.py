@@ -1,4 +1,4 @@
-"""CUDA C: a header of functions for host and device, and a kernel that runs one thread per state."""
+"""CUDA C: a header with host and device functions, and a kernel that runs one thread per state."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OWN = ("sign", "look_up")  # functions that the file defines
 
 
 def write(program: Program) -> tuple[str, str]:
-    """The kernel, and the header with all that it calls."""
+    """The kernel, and the header with the functions that it calls."""
     program = _legal(program)
     return _kernel(program), _header(program)
 
@@ -63,7 +63,7 @@ def _called(name: str, program: Program) -> str:
 
 
 def _of_program(text: str, program: Program) -> list[str]:
-    """A function of C over the program's scalar, under a name of its own beside those of other headers."""
+    """A C function for the program's scalar type, under a name that does not clash with other headers."""
     renamed = text.replace("sign_of(", f"{program.name}_sign(").replace(
         "look_up(", f"{program.name}_look_up("
     )
@@ -71,7 +71,7 @@ def _of_program(text: str, program: Program) -> list[str]:
 
 
 def _kernel(program: Program) -> str:
-    """A thread for each state; its rows lie one behind the other, k is that of all."""
+    """One thread per state; rows are contiguous, and all threads share k."""
     given, scalar = describing.given(program), program.scalar
     about = [title(program), f"{program.name}.cuh has arguments, units and an example."]
     taken = [f"const {scalar} *__restrict__ {a.name}" for a in given]

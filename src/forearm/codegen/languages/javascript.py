@@ -1,4 +1,4 @@
-"""JavaScript: one ES module over typed arrays, for browsers and for node, with nothing to install."""
+"""JavaScript: one ES module on typed arrays, without dependencies, for browsers and Node.js."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ def _function(
     named: Mapping[LookupTable, str],
     exported: bool = True,
 ) -> list[str]:
-    """A function that fills and returns the arrays that it makes, new ones where none are given; arrays for
-    routines are kept between calls.
+    """A function that fills and returns its output arrays, new ones if none are given; arrays for routines
+    are kept between calls.
     """
     own = describing.local_shapes(statements)
     lines = ["", *(f"const {name}_{array} = new Float64Array({size});" for array, (size,) in own.items())]

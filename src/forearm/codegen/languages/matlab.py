@@ -1,4 +1,4 @@
-"""MATLAB and Octave: a function of fixed sizes, as MATLAB Coder asks, and a Level-2 S-function around it."""
+"""MATLAB and Octave: a function with fixed sizes, as MATLAB Coder requires, and a Level-2 S-function."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WORDS = frozenset(
     unwind_protect_cleanup varargin varargout while zeros
     """.split()  # noqa: SIM905
 )
-OWN = {"sqrt": "root"}  # functions under a name that MATLAB has for another
+OWN = {"sqrt": "root"}  # functions whose name is another function in MATLAB
 CHOOSE = """
 function value = choose(condition, x, y)
 if condition
@@ -89,7 +89,7 @@ end
 
 
 def write(program: Program) -> tuple[str, str]:
-    """The file of the function; the others are beside it."""
+    """The file of the function; `others` gives the further files."""
     program = legal(program, LONGEST_NAME, WORDS)
     scalar = _scalar(program)
     about = describing.full_description(
@@ -100,7 +100,7 @@ def write(program: Program) -> tuple[str, str]:
 
 
 def others(program: Program) -> dict[str, str]:
-    """What prepares parameters, which MATLAB wants in a file of its own, and the S-function."""
+    """The function that prepares parameters, which MATLAB requires in its own file, and the S-function."""
     program = legal(program, LONGEST_NAME, WORDS)
     made = {f"{program.name}_sfun.m": matlab_block.s_function(program, _scalar(program), _comment)}
     if not program.parameters:
@@ -124,7 +124,7 @@ def _file(
     made: tuple[Argument, ...],
     statements: tuple[Statement, ...],
 ) -> str:
-    """A function with the help that MATLAB shows, and those that it calls itself."""
+    """A function with the help text that MATLAB shows, and its local functions."""
     scalar = _scalar(program)
     lines = [*_signature(name, taken, made), "%#codegen", *_comment(about), ""]
     for a in taken:
@@ -143,7 +143,7 @@ def _file(
 
 
 def _needed(program: Program, statements: Iterable[Statement]) -> list[Routine]:
-    """The routines that statements call, and those that these call."""
+    """The routines that statements call, directly or indirectly."""
     waiting, found = list(statements), set[Routine]()
     while waiting:
         routine = waiting.pop().routine
@@ -156,7 +156,7 @@ def _needed(program: Program, statements: Iterable[Statement]) -> list[Routine]:
 def _inside(
     taken: tuple[Argument, ...], made: tuple[Argument, ...], statements: tuple[Statement, ...], scalar: str
 ) -> list[str]:
-    """What a function does: its tables, its outputs, its statements."""
+    """The body of a function: its tables, its outputs, its statements."""
     named, lines = tables(statements), list[str]()
     for table, called in named.items():
         lines += _folded(f"{called} = [{', '.join(_number(value, scalar) for value in table.numbers)}];")
@@ -202,7 +202,7 @@ def _body(
 
 
 def _array_of(statement: Statement, dialect: Dialect) -> str:
-    """A column of values, or what a routine makes."""
+    """A column of values, or the result of a routine."""
     assert isinstance(statement.value, Op)
     values = ", ".join(expression(operand, dialect) for operand in statement.value.operands)
     if statement.routine is None:
@@ -215,7 +215,7 @@ def _number(value: float, scalar: str) -> str:
 
 
 def _size(argument: Argument, between: str = " ") -> str:
-    """The two sizes that everything in MATLAB has."""
+    """The two dimensions that every MATLAB array has."""
     return between.join(map(str, (*argument.shape, 1, 1)[: max(len(argument.shape), 2)]))
 
 

@@ -1,4 +1,4 @@
-"""A Level-2 MATLAB S-function: a block of Simulink around a function, with a port for each argument."""
+"""A Level-2 MATLAB S-function: a Simulink block around a function, with one port per argument."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INDENT = "    "
 
 
 def s_function(program: Program, scalar: str, comment: Callable[[Iterable[str]], list[str]]) -> str:
-    """The S-function: name it in a block "Level-2 MATLAB S-Function"; parameters are its one parameter."""
+    """The S-function, for a "Level-2 MATLAB S-Function" block; parameters are its one block parameter."""
     name = f"{program.name}_sfun"
     inputs, outputs = ([a for a in some if a.size] for some in (program.inputs, program.outputs))
     about = [
@@ -38,7 +38,7 @@ def _port_lines(kind: str, arguments: list[Argument]) -> list[str]:
 
 
 def _setup(program: Program, inputs: list[Argument], outputs: list[Argument], scalar: str) -> list[str]:
-    """Ports of fixed size, real signals; the outputs depend on the inputs at once."""
+    """Ports of fixed size, real signals, direct feedthrough."""
     lines = ["function setup(block)"]
     lines += [
         f"{INDENT}block.NumInputPorts = {len(inputs)};",
@@ -64,7 +64,7 @@ def _setup(program: Program, inputs: list[Argument], outputs: list[Argument], sc
 
 
 def _prepared(program: Program, scalar: str) -> list[str]:
-    """What is known before any state is kept in a work vector."""
+    """Values that do not depend on the state, kept in a work vector."""
     work, size = f"{INDENT}block.Dwork(1)", max(program.kept, 1)
     lines = ["function PostPropagationSetup(block)", f"{INDENT}block.NumDworks = 1;", f"{work}.Name = 'k';"]
     lines += [f"{work}.Dimensions = {size};", f"{work}.DatatypeID = {TYPES[scalar]};"]
@@ -75,7 +75,7 @@ def _prepared(program: Program, scalar: str) -> list[str]:
 
 
 def _outputs(program: Program, inputs: list[Argument], outputs: list[Argument], scalar: str) -> list[str]:
-    """One evaluation; a signal that is a vector may come as a row."""
+    """One evaluation; a vector signal may arrive as a row."""
     given = []
     for a in describing.given(program):
         if program.parameters and a == describing.kept(program):

@@ -1,4 +1,4 @@
-"""Rust: one module for crates with and without std; no allocation, no panics, no unsafe code."""
+"""Rust: one module for crates with or without std; no allocation, no panics, no unsafe code."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ fn look_up<const N: usize>(edges: &[f64], pieces: &[[f64; N]], x: f64) -> f64 {
 
 
 class _RustDialect(Dialect):
-    """Tables are two arrays: the breaks, and a row for each piece."""
+    """Tables are two arrays: the breakpoints, and one row per piece."""
 
     def look_up(self, table: LookupTable, x: str) -> str:
         """A table's value at x."""
@@ -144,7 +144,7 @@ def _functions(program: Program) -> list[_Function]:
 
 
 def _mathematics(called: set[str], scalar: str) -> list[str]:
-    """The functions that core has not, from std or from the crate libm."""
+    """The functions that core lacks, from std or from the crate libm."""
     needed = [name for name in FUNCTIONS if name in called]
     if not needed:
         return []
@@ -219,7 +219,7 @@ def _body(function: _Function, named: Mapping[LookupTable, str], scalar: str) ->
 
 
 def _array(statement: Statement, dialect: Dialect, scalar: str) -> list[str]:
-    """A new array of values, or one that a routine makes."""
+    """A new array of values, or the result of a routine."""
     assert isinstance(statement.value, Op)
     values = ", ".join(expression(operand, dialect) for operand in statement.value.operands)
     name, kind = statement.target.name, f"[{scalar}; {statement.size}]"
@@ -257,7 +257,7 @@ def _parameter(ref: Ref) -> str:
 
 
 def _comment(lines: Iterable[str]) -> list[str]:
-    """Lines of a comment that is no documentation, in which rustdoc would look for examples to run."""
+    """Lines of a plain comment: in documentation rustdoc would look for examples to run."""
     return [f"// {line}".rstrip() for line in paragraphs(lines)]
 
 

@@ -58,7 +58,7 @@ class _StDialect(Dialect):
 
 
 def write(program: Program) -> tuple[str, str]:
-    """The function blocks, with the functions that they call before them."""
+    """The function blocks, preceded by the functions that they call."""
     program = legal_names(program)
     about = describing.full_description(
         program, f"all {_type(program)}", lambda a: _declared(a, program), _parameter, _example(program)
@@ -120,7 +120,7 @@ def _methods_about(program: Program) -> list[str]:
 
 
 def legal_names(program: Program) -> Program:
-    """Names without underscores in a row or at the end, as IEC 61131-3 asks, of the blocks too."""
+    """Names without consecutive or trailing underscores, as IEC 61131-3 requires, also for blocks."""
     name = _identifier(program.name)
     words = WORDS | {f"{name.lower()}_{suffix}" for suffix in SUFFIXES} | {"evaluate", "prepare"}
     words |= {_instance(routine) for routine in program.routines}
@@ -128,7 +128,7 @@ def legal_names(program: Program) -> Program:
 
 
 def _instance(routine: Routine) -> str:
-    """The variable that is the block of a routine."""
+    """The variable that holds the block instance of a routine."""
     return f"{routine.name}_block"
 
 
@@ -137,7 +137,7 @@ def _identifier(name: str) -> str:
 
 
 def _free(wanted: str, program: Program) -> str:
-    """A name that no argument has."""
+    """A name that no argument uses."""
     taken = {a.name.lower() for a in (*describing.given(program), *program.outputs)} | {"p"}
     while wanted in taken:
         wanted += "_1"
@@ -177,7 +177,7 @@ def _variables(kind: str, arguments: tuple[Argument, ...], program: Program) -> 
 
 
 def _listed(names: Iterable[str], kind: str) -> list[str]:
-    """Declarations, as many to a line as it takes."""
+    """Declarations, as many to a line as fit."""
     lines: list[str] = []
     for name in names:
         if lines and len(lines[-1]) + 2 + len(name) + len(f" : {kind};") <= CODE_WIDTH:
@@ -216,7 +216,7 @@ def _body(program: Program, statements: tuple[Statement, ...], known: Shapes) ->
 
 
 def _array(statement: Statement, dialect: Dialect) -> list[str]:
-    """Entry by entry; or the call of a routine's block, and what it made."""
+    """Assignments entry by entry; or the call of a routine's block and a copy of its result."""
     name, routine = statement.target.name, statement.routine
     assert isinstance(statement.value, Op)
     values = [expression(operand, dialect) for operand in statement.value.operands]
@@ -228,7 +228,7 @@ def _array(statement: Statement, dialect: Dialect) -> list[str]:
 
 
 def _declared(argument: Argument, program: Program) -> str:
-    """q : ARRAY[0..5] OF LREAL; an array of nothing still has one entry."""
+    """q : ARRAY[0..5] OF LREAL; an empty array still gets one entry."""
     bounds = ", ".join(f"0..{max(size, 1) - 1}" for size in argument.shape)
     return f"{argument.name} : {f'ARRAY[{bounds}] OF ' if bounds else ''}{_type(program)}"
 
@@ -242,7 +242,7 @@ def _harmless(text: str) -> str:
 
 
 def _comment(lines: Iterable[str]) -> list[str]:
-    """A comment of its own lines, which no text can end."""
+    """A comment on lines of its own, which its text cannot close."""
     return ["(*", *(f" * {_harmless(line)}".rstrip() for line in paragraphs(lines)), " *)"]
 
 

@@ -1,4 +1,4 @@
-"""What Structured Text does not have on every PLC: sign, atan2, rounding to even, look-ups; and numbers."""
+"""What Structured Text lacks on some PLCs: sign, atan2, rounding to even, look-ups; and number literals."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ LAYOUT = (
 
 
 def definitions(program: Program, kind: str, comment: Callable[[Iterable[str]], list[str]]) -> list[str]:
-    """The functions that a program calls and a PLC need not have."""
+    """The functions that a program calls and a PLC may lack."""
     statements = program.every_statement
     needed = functions(statements)
     lines: list[str] = []
@@ -119,7 +119,7 @@ def called(name: str, program: Program) -> str:
 
 
 def literal(value: float, kind: str) -> str:
-    """A number with digits on both sides of the point, as IEC 61131-3 asks; of type REAL it says so."""
+    """A number with digits on both sides of the point, as IEC 61131-3 requires, and with its type if REAL."""
     digits, exponent, power = number(value).partition("e")
     digits = digits if "." in digits else f"{digits}.0"
     text = f"{digits}{exponent.upper()}{power}"
@@ -127,7 +127,7 @@ def literal(value: float, kind: str) -> str:
 
 
 def _of_program(text: str, name: str, kind: str) -> list[str]:
-    """A function over LREAL under the program's name, over its type."""
+    """A function on LREAL, renamed for the program and converted to its type."""
     constants = {"QUARTER_TURN": math.pi / 2.0, "HALF_TURN": math.pi, "WHOLE": WHOLE[kind]}
     text = text.replace("LREAL", kind).replace("NAME", name)
     for word, value in constants.items():

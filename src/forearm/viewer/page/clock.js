@@ -65,7 +65,7 @@ function letGo() {
 function hold() {
   if (clock.mode === "pose") return;
   toPose();
-  say("The arm stands.");
+  say("The arm is held.");
 }
 
 // ---- motions and controllers ------------------------------------------------------------------------------------------
@@ -80,12 +80,12 @@ function plansFor(ends, shares) {
   const plans = [];
   for (const actor of actors) {
     const [q0, q1] = ends(actor);
-    if (!q1) { say("Store a pose first: move the arm, then press Set.", true); return null; }
+    if (!q1) { say("Store a pose first: move the arm, then press Set A or Set B.", true); return null; }
     const out = actor.arm.joints.findIndex((joint, j) => !within(joint, q0[j]) || !within(joint, q1[j]));
     if (out >= 0) { say(`No motion: ${actor.arm.joints[out].name} is beyond its limits; bring it back first.`, true); return null; }
     const plan = actor.engine.plan(Float64Array.from(q0), Float64Array.from(q1), planOptions(actor, shares));
     if (plan.why) { say(plan.why, true); return null; }
-    if (!(plan.duration > 0)) { say("The arm is there already.", true); return null; }
+    if (!(plan.duration > 0)) { say("The arm is already there.", true); return null; }
     plans.push(plan);
   }
   return plans;
@@ -110,7 +110,7 @@ function playPlan(ends, shares = { velocity: 1, acceleration: 1 }) {
   });
   seek(0);
   resume();
-  say(`Motion of ${short(runsEnd())} seconds.`);
+  say(`Motion of ${short(runsEnd())} s.`);
   return true;
 }
 
@@ -139,7 +139,7 @@ function track(ends, shares, settings) {
   clock.live = true;
   for (const actor of actors) simulate(actor, actor.sim.period / 2);
   resume();
-  say("The controller follows the motion.");
+  say("The controller tracks the motion.");
   return true;
 }
 

@@ -2,8 +2,8 @@
 // where numbers go; every formula is in the generated code.
 
 const REASONS = {
-  1: "a number is not finite", 2: "the end is faster than a joint may move", 3: "the start or the end lies outside of a joint's range",
-  4: "a joint would have to turn round outside of its range", 5: "no duration is possible for all joints",
+  1: "a number is not finite", 2: "a joint would have to move faster than its limit at the end", 3: "the start or the end is outside the range of a joint",
+  4: "a joint would have to reverse outside its range", 5: "no common duration exists for all joints",
 };
 const FAR = 1e100, LARGEST = 1e30; // what stands for a range, a velocity without end
 

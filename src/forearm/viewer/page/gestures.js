@@ -185,7 +185,7 @@ function hover(p, event) {
   const useful = hit && hit.item && (hit.item.hand || (hit.body >= 0 && hit.scene.actor.arm.bodies[hit.body].freedom >= 0));
   stage.hovered = useful ? hit : null;
   view.classList.toggle("grabbable", Boolean(useful));
-  const told = useful && !hit.item.hand ? hit.scene.actor.arm.joints[hit.scene.actor.arm.bodies[hit.body].freedom].name.slice(0, 60) : useful ? (hit.item.hand === "move" ? "move the hand (Shift: turn it)" : "turn the hand") : "";
+  const told = useful && !hit.item.hand ? hit.scene.actor.arm.joints[hit.scene.actor.arm.bodies[hit.body].freedom].name.slice(0, 60) : useful ? (hit.item.hand === "move" ? "move the hand (Shift: rotate)" : "rotate the hand") : "";
   element("hint").textContent = told;
   if ((before && before.item) !== (stage.hovered && stage.hovered.item)) changed();
 }

@@ -45,7 +45,7 @@ const nearZero = (x, slack) => (Math.abs(x) < slack ? 0 : x);
 function meter(kind, limit, unit) {
   const value = make("span"), bar = make("span", { class: "bar" }), title = make("span", {}, kind);
   const has = limit !== null && limit !== undefined && limit > 0;
-  const box = make("div", { class: `meter${has ? "" : " free"}`, title: has ? `limit ${short(limit)} ${unit}` : "no limit given; the bar shows the share of the largest value so far" },
+  const box = make("div", { class: `meter${has ? "" : " free"}`, title: has ? `limit ${short(limit)} ${unit}` : "no limit given; the bar is relative to the largest value so far" },
     make("div", { class: "words" }, title, value), make("div", { class: "track", "aria-hidden": "true" }, bar));
   return { kind, limit: has ? limit : null, unit, box, value, bar, title };
 }
@@ -59,7 +59,7 @@ function showMeter(part, x, peaks, j) {
   if (over !== part.over) { part.over = over; part.box.classList.toggle("over", over); }
 }
 
-// Brought up to date at most so often (ms) while things move; every time when they stand.
+// Brought up to date at most so often (ms) while things move; every time when they are at rest.
 let jointsShown = 0;
 function showJoints(now, going) {
   const actor = activeActor();

@@ -17,10 +17,10 @@ const ANYWHERE = {
   l: letGo, s: hold, h: goHome, a: () => store("A"), b: () => store("B"), p: () => playPlan(endsChosen(), shares), "?": () => element("keys").showModal(),
 };
 const KEY_WORDS = [
-  ["drag a link", "turn or slide its joint; while the arm moves: push it"], ["drag the ball or a ring at the hand", "move or turn the hand (Shift and drag: turn)"],
-  ["drag beside the arm", "turn the view; right button, Shift or two fingers: move it; wheel or pinch: zoom"],
-  ["arrow keys on the view", "turn it, with Shift move it; + and - zoom"], ["0 on the view", "show all of the arm"], ["1 to 7 on the view", "front, back, left, right, top, below, perspective"],
-  ["space", "play or pause"], ["left, right", "one step back or on"], ["Home, End", "beginning and end of the run"], ["L, S", "let go, hold"], ["H", "home pose"], ["A, B, P", "store pose A or B, plan and play"],
+  ["drag a link", "move its joint; during a simulation: push the arm"], ["drag the ball or a ring at the hand", "move or rotate the hand (Shift and drag: rotate)"],
+  ["drag the background", "rotate the view; right button, Shift or two fingers: pan; wheel or pinch: zoom"],
+  ["arrow keys on the view", "rotate; with Shift pan; + and - zoom"], ["0 on the view", "fit the arm into view"], ["1 to 7 on the view", "front, back, left, right, top, bottom, perspective"],
+  ["space", "play or pause"], ["left, right", "one step back or forward"], ["Home, End", "start and end of the run"], ["L, S", "let go, hold"], ["H", "home pose"], ["A, B, P", "store pose A or B, plan and play"],
 ];
 
 on(document, "keydown", (event) => {

@@ -12,7 +12,7 @@ function showLive(connected) {
   if (live.connected === connected) return;
   live.connected = connected;
   liveSign.classList.toggle("notes", !connected);
-  liveSign.textContent = connected ? "Live: shows what the program sends." : "Not connected: waiting for the program.";
+  liveSign.textContent = connected ? "Live: showing what the program sends." : "Not connected: waiting for the program.";
 }
 
 // Relative, so that the page may stand behind a proxy; with the token that the page was opened with.

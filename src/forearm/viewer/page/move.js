@@ -45,7 +45,7 @@ function lawField(actor, k) {
   const select = make("select", { id: id("name"), "aria-label": "controller" }, ...laws.map(({ name, label }) => make("option", { value: name }, label || name)));
   if (k && laws.length > 1) select.selectedIndex = 1;
   const bandwidth = sliderField({ label: "bandwidth", min: 0.5, max: 300, value: 20, unit: "rad/s", log: true }, () => {});
-  const period = sliderField({ label: "period", min: 0.2, max: 50, value: 1, unit: "ms", log: true }, () => {});
+  const period = sliderField({ label: "sampling period", min: 0.2, max: 50, value: 1, unit: "ms", log: true }, () => {});
   const delay = make("select", { id: id("delay") }, make("option", { value: 0 }, "none"), make("option", { value: 1 }, "one period"));
   const bits = make("select", { id: id("bits") }, make("option", { value: "" }, "exact"), ...[8, 10, 12, 14, 16, 18, 20].map((b) => make("option", { value: b }, `${b} bits`)));
   const saturate = checkField("torque limits", true, () => {});

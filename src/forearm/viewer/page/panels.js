@@ -71,7 +71,7 @@ function makeWorld() {
   element("gravity").replaceChildren(
     field("size", { label: "magnitude", min: 0, max: 20, value: given.size, unit: "m/s\u00b2" }, (x) => { now.size = x; turn(); }).box,
     field("tilt", { label: "tilt", min: 0, max: 180, value: given.tilt, unit: "\u00b0" }, (x) => { now.tilt = x; turn(); }).box,
-    field("heading", { label: "toward", min: -180, max: 180, value: given.heading, unit: "\u00b0", hard: false }, (x) => { now.heading = x; turn(); }).box);
+    field("heading", { label: "heading", min: -180, max: 180, value: given.heading, unit: "\u00b0", hard: false }, (x) => { now.heading = x; turn(); }).box);
   element("loads").replaceChildren(
     field("payload", { label: "payload", min: 0, max: Math.max(nice(0.4 * mass), 0.1), value: 0, unit: "kg" }, (x) => setWorld({ payload: x })).box,
     field("friction", { label: "friction", min: 0, max: 3, value: 1, unit: "\u00d7" }, (x) => setWorld({ friction: x })).box);
@@ -83,7 +83,7 @@ function makeWorld() {
     worldFields.payload.set(0);
     worldFields.friction.set(1);
     setWorld({ gravity: [...arm.gravity], payload: 0, friction: 1 });
-    say("Gravity, payload and friction are as given.");
+    say("Gravity, payload and friction are reset.");
   });
 }
 
@@ -98,11 +98,11 @@ function showEnergy() {
   element("energy").replaceChildren(...rows);
 }
 
-// ---- see -------------------------------------------------------------------------------------------------------------
+// ---- view -----------------------------------------------------------------------------------------------------------
 
 const SHOWS = [
-  ["shapes", "shapes of the links (else a skeleton)"], ["ellipsoids", "inertia ellipsoids"], ["centres", "centres of mass"], ["frames", "frames with their names"],
-  ["limits", "joint limits"], ["ground", "ground and shadow"], ["payload", "payload"], ["trace", "trace of the hand"], ["handle", "handle to drag the hand"], ["wanted", "wanted arm as a ghost"],
+  ["shapes", "meshes and shapes (off: skeleton)"], ["ellipsoids", "inertia ellipsoids"], ["centres", "centres of mass"], ["frames", "frames with names"],
+  ["limits", "joint limits"], ["ground", "ground and shadow"], ["payload", "payload"], ["trace", "path of the hand"], ["handle", "handle to drag the hand"], ["wanted", "reference as a ghost"],
 ];
 const showFields = {};
 

@@ -14,7 +14,7 @@ function makeRun(actor, kinds, about = {}) {
     voltage: { title: "voltage", unit: () => "V", column: "voltage" },
     friction: { title: "friction", unit: () => words("N m", "N"), column: "friction" },
     error: { title: "error", unit: () => words(units.degrees ? "\u00b0" : "rad", "m"), scaled: true, column: "error" },
-    wanted: { title: "wanted position", unit: () => words(units.degrees ? "\u00b0" : "rad", "m"), scaled: true, column: "wanted", hidden: true },
+    wanted: { title: "reference position", unit: () => words(units.degrees ? "\u00b0" : "rad", "m"), scaled: true, column: "wanted", hidden: true },
     energy: { title: "energy", unit: () => "J", names: ["kinetic", "potential", "total"], column: "energy" },
   };
   for (const kind of kinds) {

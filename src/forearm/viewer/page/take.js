@@ -1,4 +1,4 @@
-// The panel Take: a picture, the run as CSV, and the same run as Python and as a command.
+// The panel Export: a picture, the run as CSV, and the same run as Python and as a command.
 
 function save(name, content, type) {
   const address = content instanceof Blob ? URL.createObjectURL(content) : URL.createObjectURL(new Blob([content], { type }));
@@ -9,12 +9,12 @@ function save(name, content, type) {
   setTimeout(() => URL.revokeObjectURL(address), 10000);
 }
 
-// A file's name of an arm's name: letters and digits alone.
+// A file name from an arm's name: letters and digits only.
 const fileName = (actor, ending) => `${(actor.arm.name || "arm").replace(/[^A-Za-z0-9_-]+/g, "_").slice(0, 60) || "arm"}${actors.length > 1 ? `_${actors.indexOf(actor) + 1}` : ""}.${ending}`;
 
 function makeTake() {
-  on("take-picture", "click", () => picture().toBlob((blob) => { save(fileName(actors[0], "png"), blob); say("The picture is saved."); }));
-  on("take-csv", "click", () => { for (const actor of actors) if (actor.run && actor.run.count) save(fileName(actor, "csv"), csvOf(actor.run), "text/csv"); say("The run is saved."); });
+  on("take-picture", "click", () => picture().toBlob((blob) => { save(fileName(actors[0], "png"), blob); say("Picture saved."); }));
+  on("take-csv", "click", () => { for (const actor of actors) if (actor.run && actor.run.count) save(fileName(actor, "csv"), csvOf(actor.run), "text/csv"); say("Run saved."); });
   on("take-print", "click", () => window.print());
 }
 
@@ -22,7 +22,7 @@ function textBlock(title, text, saved) {
   const copy = make("button", { type: "button" }, "Copy"), pre = make("pre", { tabindex: 0, "aria-label": title }, text);
   on(copy, "click", async () => {
     try { await navigator.clipboard.writeText(text); } catch {
-      // Where the clipboard is closed: selected, and copied the old way.
+      // Without clipboard access: selected, and copied the old way.
       const range = document.createRange();
       range.selectNodeContents(pre);
       getSelection().removeAllRanges();
@@ -36,7 +36,7 @@ function textBlock(title, text, saved) {
   return make("div", { class: "text" }, make("div", { class: "row between" }, make("b", {}, title), make("span", { class: "row" }, ...buttons)), pre);
 }
 
-// What says the run of an actor to the owner of its texts: all that made it.
+// All that defines the run of an actor, for the code that reproduces it.
 function aboutRun(actor) {
   const base = actor.run && actor.run.count ? actor.run.about : { kind: "pose", q0: Array.from(actor.q), qd0: new Array(actor.n).fill(0), ...worldNow(actor) };
   return { ...base, arm: actor.arm, end: base.end ?? (actor.run && actor.run.count ? endOf(actor.run) : 0) };
@@ -76,7 +76,7 @@ function makeSheet() {
     parts.push(make("table", {}, make("thead", {}, make("tr", {}, ...head.map((text) => make("th", {}, text)))), make("tbody", {}, ...rows)));
   }
   const { gravity, payload, friction } = world;
-  parts.push(make("p", {}, `gravity ${gravity.map((x) => plain(x, 3)).join(", ")} m/s\u00b2, payload ${plain(payload, 3)} kg, friction times ${plain(friction, 3)}${clock.mode === "run" ? `, t = ${plain(clock.t, 4)} s` : ""}`));
+  parts.push(make("p", {}, `gravity ${gravity.map((x) => plain(x, 3)).join(", ")} m/s\u00b2, payload ${plain(payload, 3)} kg, friction factor ${plain(friction, 3)}${clock.mode === "run" ? `, t = ${plain(clock.t, 4)} s` : ""}`));
   element("sheet").replaceChildren(...parts);
 }
 on(window, "beforeprint", () => { theme.printing = true; retheme(); makeSheet(); });

@@ -45,9 +45,9 @@ const MADE = ["fall", "plan", "track"];
 // What the lines leave out.
 function leftOut(about) {
   const lines = [];
-  if (about.pushed) lines.push("# It was pushed by hand on the way, which is not in these lines.");
-  if (about.changed) lines.push("# Payload, friction or gravity changed on the way, which is not in these lines.");
-  if (about.kind === "track") lines.push("# The page goes on for a while after the end of the motion.");
+  if (about.pushed) lines.push("# The run was also pushed by hand; these lines do not include that.");
+  if (about.changed) lines.push("# Payload, friction or gravity changed during the run; these lines do not include that.");
+  if (about.kind === "track") lines.push("# The page simulates a little longer than the motion lasts.");
   return lines;
 }
 

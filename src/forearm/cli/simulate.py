@@ -27,7 +27,7 @@ from forearm.cli.outputs import add_plot, check_output, check_page, check_pictur
 from forearm.cli.progress import ProgressBar
 from forearm.cli.states import add_state, read_numbers, read_state
 from forearm.cli.terminal import show
-from forearm.errors import InputError
+from forearm.errors import InputError, shorten
 from forearm.interpreter.listing import energies_at_end, events_listed
 from forearm.logs.table import ENDINGS
 from forearm.simulation.arguments import Accuracy, Ending, Sampling
@@ -257,9 +257,10 @@ def _check(given: argparse.Namespace) -> None:
         )
     else:
         for name in OF_CONTROLLERS:
-            if getattr(given, name):
+            if value := getattr(given, name):
+                got = f", got {shorten(value)}" if isinstance(value, str) else ""
                 raise InputError(
-                    f"--{name.replace('_', '-')}: it is about a controller; give one by --controller."
+                    f"--{name.replace('_', '-')}: it is about a controller; give one by --controller{got}."
                 )
     check_files(given)
 

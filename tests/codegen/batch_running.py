@@ -6,7 +6,6 @@ MATLAB runs in Octave; Structured Text in the interpreter of `structured_text`.
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import numpy as np
 import pytest
 from codegen.running import STRICT, Floats, State, caller
 from codegen.structured_text import units
+from tools import starts
 
 from forearm.codegen.languages import cuda, describing, matlab, rust, st
 from forearm.codegen.languages.language import Language
@@ -55,7 +55,7 @@ Results = list[list[dict[str, Floats]]]
 def needs(language: str) -> None:
     """Skip where there is no tool for the language."""
     tool = TOOLS.get(language)
-    if tool is not None and shutil.which(tool) is None:
+    if tool is not None and not starts(tool):
         pytest.skip(f"{tool} is not installed")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import re
-import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ import numpy as np
 import pytest
 from codegen import node
 from numpy.typing import NDArray
+from tools import starts
 
 from forearm.codegen.languages import c, cpp, fortran, javascript, python
 from forearm.codegen.languages.language import Language
@@ -117,7 +117,7 @@ def write(program: Program, language: str, folder: Path) -> str:
 def needs(language: str) -> None:
     """Skip where there is no compiler for the language, or nothing that runs it."""
     tool = {"javascript": "node"}.get(language) or COMPILERS.get(language, [""])[0]
-    if tool and shutil.which(tool) is None:
+    if tool and not starts(tool):
         pytest.skip(f"{tool} is not installed")
 
 

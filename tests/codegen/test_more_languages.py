@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +27,7 @@ from codegen.structured_text import units
 from codegen.structured_text_grammar import NotStructuredText
 from codegen.test_languages import random_tree, value_of
 from codegen.test_texts import HOSTILE, hostile, many_parameters
+from tools import starts
 
 from forearm.codegen.program import Argument, Program, Ref, Statement
 from forearm.errors import InputError
@@ -124,7 +124,7 @@ def test_rust_needs_neither_std_nor_panics(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_cuda_compiles(tmp_path: Path) -> None:
     """As device code without warnings, all headers in one file."""
-    if shutil.which("nvcc") is None:
+    if not starts("nvcc"):
         pytest.skip("nvcc is not installed")
     programs = [make().program() for make in ROUGH]
     programs += [replace(p, single=True, name=f"{p.name}_f32") for p in programs]

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tools import starts
 
 Array = NDArray[Any]
 NODE = shutil.which("node")
-needs_node = pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
+needs_node = pytest.mark.skipif(not starts("node"), reason="Node.js is not installed")
 # As docs/targets.md shows it: arrays lie from heap_base on, functions take their addresses.
 SCRIPT = """
 const cases = JSON.parse(require('fs').readFileSync(0, 'utf-8'));

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import random_arm
+from tools import starts
 
 import forearm as fa
 from forearm.cli.main import main
@@ -20,7 +20,7 @@ from forearm.viewer.arm_code import arm_code
 from forearm.viewer.headless import in_node
 from forearm.viewer.traced_functions import with_point
 
-pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+pytestmark = pytest.mark.skipif(not starts("node"), reason="node is not installed")
 # The same operations; sines of another library, and what some hundred steps make of their last digits.
 CLOSE, AFTER_STEPS = 1e-12, 1e-9
 ARMS = {

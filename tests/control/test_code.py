@@ -143,7 +143,9 @@ def test_laws_of_the_hand_in_every_language(law: str, language: str, tmp_path: P
     made, traced = traced_controller(fa.load("puma560"), law, name="hand_servo")
     program, rng = traced.program(), np.random.default_rng(3)
     given = {a.name: rng.uniform(-0.6, 0.6, a.shape) for a in program.inputs}
-    leaves = {f"{name}[{i}]": x for name, array in given.items() for i, x in enumerate(array.flat)}
+    leaves: dict[str, Any] = {
+        f"{name}[{i}]": x for name, array in given.items() for i, x in enumerate(array.flat)
+    }
     leaves |= made.parameters
     truth = evaluate(made.traced.graph, made.traced.results, leaves)
     found = runner(program, language, tmp_path)(given, None)

@@ -16,6 +16,7 @@ from arms import random_arm
 from viewer.browser import Open, without_webgl
 
 import forearm as fa
+from forearm.cli.main import main
 from forearm.simulation.result import Simulation
 
 pytestmark = pytest.mark.slow
@@ -133,6 +134,67 @@ def test_meshes_that_are_missing_are_said(opened: Open, tmp_path: Path) -> None:
     shown = opened([], without_webgl(), page.path.read_text(encoding="utf-8"))
     assert re.search("gone", shown.locator("#notes").text_content())
     shown.evaluate("forearmStudio.letGo(); forearmStudio.finish(0.05)")
+
+
+def test_a_recorded_run_plays_with_every_panel_open(opened: Open, tmp_path: Path) -> None:
+    run = fa.simulate(fa.load("ascher2"), [0.3, 0.2], [0.0, 0.0], 0.2, method="rk4")
+    run.to_html(tmp_path / "run.html")
+    shown = opened([], without_webgl(), (tmp_path / "run.html").read_text(encoding="utf-8"))
+    for tab in ("world", "move", "see", "take"):
+        shown.evaluate(f"forearmStudio.tab('{tab}')")
+        shown.evaluate("forearmStudio.seek(0.1)")
+        shown.wait_for_timeout(60)
+    assert "ascher2" in taken(shown, "Arm file")
+    assert shown.evaluate("forearmStudio.csv()").startswith("t,q_joint1,q_joint2,qd_joint1")
+    np.testing.assert_allclose(shown.evaluate("forearmStudio.getJoints()"), run.at(0.1)[0], atol=1e-5)
+
+
+def test_what_changes_during_a_run_is_said_to_be_left_out(opened: Open, tmp_path: Path) -> None:
+    shown = opened([], without_webgl(), text_of("puma560", tmp_path, q=STANDING))
+    shown.evaluate("forearmStudio.letGo(); forearmStudio.pause(); forearmStudio.finish(0.1)")
+    assert "during the run" not in taken(shown, "Python")
+    shown.evaluate("forearmStudio.setWorld({ payload: 5 }); forearmStudio.finish(0.1)")
+    for title in ("Python", "Command"):
+        assert "Payload, friction or gravity changed during the run" in taken(shown, title)
+
+
+def test_a_typed_pose_is_found_from_other_postures(opened: Open, tmp_path: Path) -> None:
+    shown = opened([], without_webgl(), text_of("panda", tmp_path))
+    home = shown.evaluate("forearmStudio.getJoints()")
+    assert home[3] == pytest.approx(-1.571), "in the middle of a range that does not hold 0"
+    T = shown.evaluate("forearmStudio.getHand()")
+    T[11] = 0.8
+    assert shown.evaluate(f"forearmStudio.reach({T})")
+    close(
+        fa.kinematics.forward(fa.load("panda"), shown.evaluate("forearmStudio.getJoints()")),
+        np.reshape(T, (4, 4)),
+    )
+
+
+def test_a_posture_beyond_limits_and_an_arm_without_joints_are_refused(tmp_path: Path) -> None:
+    said = "studio, q: joint1 cannot stand at 4; its limits are -2.8973 to 2.8973."
+    with pytest.raises(fa.InputError, match=re.escape(said)):
+        fa.studio("panda", tmp_path / "a.html", q=[4, 0, 0, -1, 0, 1, 0])
+    still = fa.load("ascher2").lock({"joint1": 0.0, "joint2": 0.0})
+    with pytest.raises(fa.InputError, match="has no joint that moves"):
+        fa.studio(still, tmp_path / "a.html")
+
+
+def test_what_a_command_cannot_say_is_in_the_file_that_the_page_saves(tmp_path: Path) -> None:
+    box = "<collision><geometry><box size='0.1 0.1 0.4'/></geometry></collision>"
+    joint = "<joint name='j' type='continuous'><parent link='foot'/><child link='tip'/><axis xyz='0 1 0'/></joint>"
+    (tmp_path / "r.urdf").write_text(
+        f"<robot name='r'><link name='foot'/><link name='tip'>{box}</link>{joint}</robot>", encoding="utf-8"
+    )
+    for more, python in (
+        ([], f"fa.load({str(tmp_path / 'r.urdf')!r})"),
+        (["--density", "2700"], "fa.load('r.toml')"),
+    ):
+        assert main(["studio", str(tmp_path / "r.urdf"), "-o", str(tmp_path / "r.html"), *more]) == 0
+        text = (tmp_path / "r.html").read_text(encoding="utf-8")
+        found = re.search(r'id="studio-data">(.*?)</script>', text, re.S)
+        assert found is not None
+        assert json.loads(found[1])["arms"][0]["python"] == python
 
 
 @pytest.mark.parametrize(

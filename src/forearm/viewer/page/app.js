@@ -64,10 +64,12 @@ function start(ask) {
   if (ask.payload || ask.gravity || ask.friction !== undefined) api.setWorld(Object.fromEntries(["payload", "gravity", "friction"].filter((k) => ask[k] !== undefined).map((k) => [k, ask[k]])));
   if (ask.view) lookAt(ask.view);
   if (ask.tab) openTab(ask.tab);
-  if (ask.mode === "fall") letGo();
-  else if (ask.mode === "play" && hasRun()) resume();
-  else if (ask.mode === "plan" && ask.q1) api.plan(ask.q1);
-  else if (ask.mode === "track" && ask.q1) api.track(ask.q1, ask.controller || {});
+  // Nothing moves by itself where a reader asked for calm.
+  const mode = calm.matches ? "" : ask.mode;
+  if (mode === "fall") letGo();
+  else if (mode === "play" && hasRun()) { clock.repeat = element("repeat").checked = true; resume(); }
+  else if (mode === "plan" && ask.q1) api.plan(ask.q1);
+  else if (mode === "track" && ask.q1) api.track(ask.q1, ask.controller || {});
 }
 
 function open() {

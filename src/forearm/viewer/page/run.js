@@ -96,6 +96,7 @@ function recall(run, t) {
   if (at.torque) into(actor.tau, at.torque);
   if (at.voltage) into(actor.voltage ||= new Float64Array(n), at.voltage);
   if (at.friction) into(actor.friction, at.friction);
+  else if (actor.engine.friction) actor.friction.set(actor.engine.friction(actor.q, actor.qd));
   if (at.energy && run.n_energy !== 0)
     actor.energy = { kinetic: valueAt(run, at.energy, t, k), potential: valueAt(run, at.energy + 1, t, k) };
   if (at.wanted) into(actor.wanted ||= new Float64Array(n), at.wanted);

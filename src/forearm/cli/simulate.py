@@ -80,6 +80,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="ignore motor inductance: currents follow the voltages at once",
     )
     add_json(parser)
+    _add_input(parser)
+    _add_loop(parser)
+    _add_integration(parser)
+    add_files(parser)
+
+
+def _add_input(parser: argparse.ArgumentParser) -> None:
+    """What drives the arm."""
     inputs = group(parser, "input (default: none)")
     drive = inputs.add_mutually_exclusive_group()
     drive.add_argument(
@@ -110,6 +118,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_columns(inputs)
     add_dac(parser)
+
+
+def _add_loop(parser: argparse.ArgumentParser) -> None:
+    """A controller, and the arm that it does not know."""
     loop = group(parser, "a controller, with --plan")
     loop.add_argument(
         "--controller", metavar="NAME", help="such as computed_torque; 'forearm control compare' lists all"
@@ -124,6 +136,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     changes = group(parser, "the simulated arm")
     add_plant(changes, "none")
     add_changes(changes)
+
+
+def _add_integration(parser: argparse.ArgumentParser) -> None:
+    """Method, steps and tolerances."""
     how = group(parser, "integration")
     how.add_argument("--method", metavar="NAME", help=names_of(METHODS, "rk3"))
     how.add_argument(
@@ -150,7 +166,6 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--record", type=Whole(1), default=1, metavar="N", help="keep every N-th step, N from 1 (default: 1)"
     )
     how.add_argument("--stops", action="store_true", help="stop when a joint reaches its limit")
-    add_files(parser)
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:

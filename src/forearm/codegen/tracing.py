@@ -315,8 +315,7 @@ class Tracing:
 
     def numeric_inverse(self, attitude: bool = True) -> tuple[list[Scalar], list[Scalar]]:
         """Where Newton's steps lead from q to the pose T, or to its place alone, within the limits, and what
-        is left of the distance and the angle; NaN, as the root of a negative number, where not even the start
-        has errors.
+        is left of distance and angle; NaN, as the root of a negative number, where the start has no errors.
         """
         if self.single:
             raise InputError(

@@ -114,7 +114,7 @@ function makeShows() {
   }));
   const missing = data.arms.flatMap((arm) => arm.missing || []), still = data.arms.find((arm) => arm.still);
   if (still) element("notes").textContent = `It does not move by itself here: ${cut(still.still)}. `;
-  if (missing.length) element("notes").textContent += `${missing.length} mesh${missing.length === 1 ? "" : "es"} not found: ${missing.slice(0, 3).map(cut).join(", ")}${missing.length > 3 ? ", ..." : ""}`;
+  if (missing.length) element("notes").textContent += `${missing.length} mesh${missing.length === 1 ? "" : "es"} not found: ${missing.slice(0, 3).map((text) => (text.length > 90 ? `${text.slice(0, 87)}...` : text)).join("; ")}${missing.length > 3 ? ", ..." : ""}`;
 }
 
 function setShow(key, is) {

@@ -38,6 +38,7 @@ from forearm.codegen.simulation_step import TracedPlant
 from forearm.control.code import traced_controller
 from forearm.control.laws import LAWS
 from forearm.drives.motor import constants_of
+from forearm.symbols import evaluate
 
 # The pose of the hand that a solution has; iterations stop below 1e-9.
 POSE, SOLVED = 1e-10, 1e-9
@@ -184,6 +185,24 @@ def test_a_step_of_a_simulation(language: str, tmp_path: Path) -> None:
 @EVERY_OTHER
 def test_steps_of_every_kind_of_arm(language: str, tmp_path: Path) -> None:
     assert_steps(language, dict.fromkeys(STEPPED, False), tmp_path)
+
+
+@pytest.mark.long
+@EVERY_OTHER
+def test_laws_of_the_hand(language: str, tmp_path: Path) -> None:
+    """What the graph of each law gives."""
+    arm, rng, jobs, truths = fa.load("puma560"), np.random.default_rng(3), list[Job](), list[Any]()
+    for law in ("impedance", "operational_space", "admittance", "gravity_compensation"):
+        made, traced = traced_controller(arm, law, name=f"hand_{law}")
+        program = traced.program()
+        given = {a.name: rng.uniform(-0.6, 0.6, a.shape) for a in program.inputs}
+        leaves: dict[str, Any] = {f"{n}[{i}]": x for n, row in given.items() for i, x in enumerate(row.flat)}
+        truths.append(evaluate(made.traced.graph, made.traced.results, leaves | made.parameters))
+        jobs.append(Job(program, [given]))
+    for truth, (found,) in zip(truths, run_jobs(language, jobs, tmp_path), strict=True):
+        for name, array in found.items():
+            expected = np.array(truth[name], dtype=float)
+            assert np.abs(array - expected).max() <= TOLERANCE * max(1.0, np.abs(expected).max()), name
 
 
 @pytest.mark.slow

@@ -115,7 +115,7 @@ def _stable(arm: Arm, lower: Sequence[float], upper: Sequence[float]) -> list[di
     ]
     rows = np.clip(np.nan_to_num(np.array(spread), nan=0.0), -np.pi, np.pi)
     made = []
-    for share in SHARES:
+    for share in SHARES:  # rounded, so that the page is the same wherever it is written
         d = stable_inertias(arm, rows, share, 1.0)
         made.append({"most": share, "inertias": [float(f"{0.999 * x:.3g}") for x in d]})
     return made

@@ -1,5 +1,6 @@
-// The arm's own dynamics: functions that forearm wrote for this arm, behind one interface. What is computed here is only
-// where numbers go; every formula is in the generated code.
+// The arm's own dynamics: functions that forearm wrote for this arm, behind one interface. Kinematics, dynamics, plans
+// and laws are in the generated code; here is the sampled loop around them: gains of a bandwidth, encoder steps,
+// saturation and delay, as `control` has them in Python.
 
 const REASONS = {
   1: "a number is not finite", 2: "a joint would have to move faster than its limit at the end", 3: "the start or the end is outside the range of a joint",
@@ -108,7 +109,6 @@ function makeEngine(arm, code) {
       return made;
     },
     state: stateOf,
-    copy: (state) => Object.fromEntries(Object.entries(state).map(([name, values]) => [name, values.slice()])),
     substeps: (period) => substepsOf(arm, period),
   };
   const fromBase = (T) => (mounted ? product(new Float64Array(16), inverse(base), T) : Float64Array.from(T));

@@ -49,8 +49,8 @@ function showTake() {
   const blocks = [];
   for (const actor of actors) {
     const about = aboutRun(actor), which = actors.length > 1 ? `, ${actors.indexOf(actor) + 1}` : "";
-    if (typeof pythonLine === "function") blocks.push([`Python${which}`, pythonLine(about)]);
-    if (typeof commandLine === "function") blocks.push([`Command${which}`, commandLine(about)]);
+    blocks.push([`Python${which}`, pythonLine(about)]);
+    blocks.push([`Command${which}`, commandLine(about)]);
     if (actor.arm.file) blocks.push(["Arm file", actor.arm.file, fileName(actor, "toml")]);
     if (actor.arm.request) blocks.push(["Request", actor.arm.request, fileName(actor, "request.toml")]);
   }

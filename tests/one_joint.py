@@ -1,5 +1,5 @@
 """Arms of one joint whose motion has a closed form: a block that slides on a level table,
-a beam that turns about it.
+pushed by its motor or behind a spring, and a beam that turns about it.
 """
 
 from __future__ import annotations
@@ -8,14 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from forearm import Arm, Frame, Joint, Limits, Link
+from forearm import Arm, Elasticity, Frame, Joint, Limits, Link, Motor
 
 MASS = 1.7  # kg of the block
+ROTOR = Motor(gear_ratio=-9.0, rotor_inertia=0.01)
+MOTOR_MASS = 0.81  # kg: that of the rotor as the block feels it, N^2 J
 
 
-def block(**drive: Any) -> Arm:
+def block(mass: float = MASS, **drive: Any) -> Arm:
     """A block on a level table, gravity across its way: m q'' = tau - friction. Limits at +-3 m."""
-    return _arm("prismatic", (1.0, 0.0, 0.0), **drive)
+    return _arm("prismatic", (1.0, 0.0, 0.0), mass=mass, **drive)
+
+
+def two_masses(mass: float = MASS, motor: Motor = ROTOR, drive: Any = None, **spring: Any) -> Arm:
+    """The block behind a spring: m q'' = f, B theta'' = tau - f with f = K (theta - q) + D (theta' - q').
+
+    Args:
+        mass: of the block.
+        motor: with its rotor.
+        drive: more fields of the joint.
+        **spring: fields of the elasticity.
+    """
+    return block(mass, motor=motor, elasticity=Elasticity(**spring), **(drive or {}))
 
 
 def beam(**drive: Any) -> Arm:
@@ -27,6 +41,7 @@ def _arm(
     kind: Any,
     axis: tuple[float, float, float],
     com: tuple[float, float, float] = (0.02, 0.03, 0.05),
+    mass: float = MASS,
     **drive: Any,
 ) -> Arm:
     joint = Joint(
@@ -40,6 +55,6 @@ def _arm(
     )
     links = (
         Link(name="table", mass=1.0),
-        Link(name="block", mass=MASS, com=np.array(com), inertia=np.diag([0.011, 0.013, 0.017])),
+        Link(name="block", mass=mass, com=np.array(com), inertia=np.diag([0.011, 0.013, 0.017])),
     )
     return Arm(name="one", links=links, tree=(joint,), gravity=np.array([0.0, 0.0, -9.81]))

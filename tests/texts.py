@@ -16,30 +16,34 @@ from forearm.codegen.program import Program
 from forearm.control import controller_code
 from forearm.control.laws import LAWS
 from forearm.kernels.cache_key import told
+from forearm.kernels.function_names import ELASTIC
 
 RECORD = Path(__file__).parent / "data" / "texts.json"
 CHAINS = ("chain1", "chain3", "chain7", "chain20")  # of chains without end some
-LONG = {"chain20": ("inverse_dynamics", "forward_dynamics", "inertia_matrix", "jacobian", "base_regressor")}
 GEARED = RECORD.parent / "geared.toml"  # a spline and straight lines, and Stribeck's friction
+SPRINGS = RECORD.parent / "elastic.toml"  # the same with springs in two of three joints
+FILES = {path.stem: path for path in (GEARED, SPRINGS)}
+RIGID = tuple(name for name in FUNCTIONS if name not in ELASTIC)
+LONG = {
+    SPRINGS.stem: ELASTIC,
+    "chain20": ("inverse_dynamics", "forward_dynamics", "inertia_matrix", "jacobian", "base_regressor"),
+}
 # Languages that follow the others statement by statement, of some arms.
 FOLLOWING = ("rust", "cuda", "matlab", "st")
-FOLLOWED = ("ascher2", "puma560", GEARED.stem)
+FOLLOWED = ("ascher2", "puma560", *FILES)
 FORMULATIONS = ("newton-euler", "lagrange-hollerbach", "gibbs-appell")
 
 
 def arms() -> list[str]:
-    """Every built-in arm, some chains, and an arm with gears, as none of these has."""
-    return [*fa.arms(), *CHAINS, GEARED.stem]
+    """Every built-in arm, some chains, and arms with gears and springs, as none of these has."""
+    return [*fa.arms(), *CHAINS, *FILES]
 
 
 def digests(name: str, latex: bool = True) -> dict[str, str]:
     """Digests of an arm's texts by "function language", of the arm itself, and of what else is written."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fa.ForearmWarning)
-        return {
-            key: _digest(text)
-            for key, text in _texts(fa.load(GEARED if name == GEARED.stem else name), latex)
-        }
+        return {key: _digest(text) for key, text in _texts(fa.load(FILES.get(name, name)), latex)}
 
 
 def recorded() -> dict[str, dict[str, str]]:
@@ -52,7 +56,7 @@ def _texts(arm: fa.Arm, latex: bool) -> Iterator[tuple[str, str]]:
     yield "arm", json.dumps(told(arm))
     left_out = {"latex", *(() if arm.name in FOLLOWED else FOLLOWING)}
     plain = [language for language in LANGUAGES if language not in left_out]
-    for function in LONG.get(arm.name, FUNCTIONS):
+    for function in LONG.get(arm.name, RIGID):
         try:
             for readable, languages in ((False, plain), (True, ["latex"]))[: 1 + latex]:
                 program = program_for(arm, function, readable=readable)

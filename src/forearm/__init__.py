@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         DH,
         Arm,
         Bearing,
+        Elasticity,
         Frame,
         Friction,
         Hand,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from forearm.codegen.generate import generate
     from forearm.codegen.source import Source
     from forearm.drives import DAC
+    from forearm.dynamics.modes import Modes, modes
     from forearm.files import arms, load
     from forearm.files.mjcf.compiled import from_mujoco
     from forearm.files.peer_models import to_mujoco, to_pinocchio
@@ -75,6 +77,7 @@ __all__ = [
     "DH",
     "Arm",
     "Bearing",
+    "Elasticity",
     "Fmu",
     "ForearmError",
     "ForearmWarning",
@@ -92,6 +95,7 @@ __all__ = [
     "Mimic",
     "ModelError",
     "ModelWarning",
+    "Modes",
     "MotionLog",
     "Motor",
     "NameNotFound",
@@ -129,6 +133,7 @@ __all__ = [
     "load",
     "load_simulation",
     "load_visuals",
+    "modes",
     "plan",
     "read_motion",
     "reproduce",
@@ -160,8 +165,8 @@ _ROOMS = (
     "visuals",
 )
 _OF_ARM = (
-    "DH", "Arm", "Bearing", "Frame", "Friction", "Hand", "Joint", "Limits", "Link", "Mimic", "Motor",
-    "Transmission", "from_dh",
+    "DH", "Arm", "Bearing", "Elasticity", "Frame", "Friction", "Hand", "Joint", "Limits", "Link", "Mimic",
+    "Motor", "Transmission", "from_dh",
 )  # fmt: skip
 _LATER = {
     **{room: room for room in (*_ROOMS, "arm")},
@@ -182,6 +187,7 @@ _LATER = {
     **dict.fromkeys(("MotionLog", "Plan", "Request", "Waypoint", "plan", "read_motion"), "trajectories"),
     "time_optimal": "trajectories",
     "excite": "identification",
+    **dict.fromkeys(("Modes", "modes"), "dynamics"),
     "studio": "viewer.door",
     "load_visuals": "visuals",
     **dict.fromkeys(("Schedule", "Simulation", "load_simulation", "simulate", "simulate_many"), "simulation"),

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from forearm import (
     DH,
     Arm,
+    Elasticity,
     ForearmError,
     Frame,
     Hand,
@@ -140,6 +141,13 @@ def one_percent(value: Any) -> Iterator[Any]:
 @pytest.mark.parametrize("style", STYLES)
 def test_every_number_counts_in_equality(style: Any) -> None:
     arm = random_arm(5, n=2, convention=style, mimic=True)
+    rough = {"friction": {"bristle_stiffness": 700.0, "bristle_damping": 0.4}}
+    arm = arm.with_drives({joint.name: rough for joint in arm.tree if joint.kind != "fixed"})
+    springs = (
+        Elasticity(stiffness=4e3, damping=2.0, half_gap=1e-4, rotor_axis=(0.3, -0.5, 0.8)),
+        Elasticity(curve=((0.002, 9.0), (0.005, 31.0)), damping=0.7),
+    )
+    arm = arm.with_drives({j.name: {"elasticity": e} for j, e in zip(arm.joints, springs, strict=True)})
     changed = list(one_percent(arm))
     assert len(changed) > 100
     assert all(other != arm for other in changed)

@@ -33,6 +33,7 @@ LINES: dict[str, tuple[str, ...]] = {
     "excite": ("ascher2", "--duration", "1", "--harmonics", "2", "--starts", "1"),
     "inverse": ("ascher2",),
     "forward": ("ascher2",),
+    "modes": ("puma560", "--stiffness", "20000"),
     "simulate": ("ascher2", "--duration", "0.01"),
     "calibrate": ("ascher2", "points.csv", "--unknowns", "offsets", "--hand-point", "0,0,0"),
     "control compare": ("ascher2", "--duration", "0.05", "--only", "PD"),

@@ -58,6 +58,43 @@ def test_points_with_limits_of_jerk(capsys: Capture, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_points_with_a_continuous_snap(capsys: Capture, tmp_path: Path) -> None:
+    asked = ("panda", "--q", START, "--to", THERE, "--acceleration", "3", "--step", "0.01")
+    file = tmp_path / "motion.json"
+    found = document(capsys, *asked, "--snap", "inf", "-o", str(file))
+    start, there = (np.array([float(x) for x in text.split(",")]) for text in (START, THERE))
+    plan = fa.plan(fa.load("panda"), [start, there], acceleration=3.0, snap=True, step=0.01)
+    assert found["duration"] == plan.duration
+    assert np.array_equal(found["qdd"], plan.qdd)
+    assert np.allclose(found["points"], [start, there])
+    assert document(capsys, "panda", str(file), "--step", "0.01")["duration"] == found["duration"]
+    limited = document(capsys, *asked, "--snap", "60", "--duration", "4")
+    assert limited["duration"] == pytest.approx(4.0)
+    turned = ("--q", "0,-30,0,-115,0,86,40", "--to", "29,11,17,-86,11,103,11", "--acceleration", "170")
+    slower = document(capsys, "panda", "--degrees", *turned, "--snap", "900")
+    points = np.radians([[0.0, -30, 0, -115, 0, 86, 40], [29.0, 11, 17, -86, 11, 103, 11]])
+    same = fa.plan(fa.load("panda"), points, acceleration=np.radians(170.0), snap=np.radians(900.0))
+    assert slower["duration"] == pytest.approx(same.duration)
+    for more, said in (
+        (("--snap", "inf", "--time-optimal"), "--snap: a time-optimal motion has no continuous snap"),
+        (("--duration", "2"), "--duration: it belongs to --time-optimal"),
+        (("--snap", "1,2"), "panda needs 7"),
+        (("--snap", "inf", "--duration", "0.1"), "possible from"),
+        (
+            ("--snap", "inf", "--phase", str(tmp_path / "a.png"), "--joint", "1"),
+            "--phase: only plans through",
+        ),
+    ):
+        code, _, err = run(capsys, *asked, *more)
+        assert code == 2
+        assert said in " ".join(err.split())
+    far = ",".join(["9"] * 7)
+    code, _, err = run(capsys, "panda", "--q", START, "--to", far, "--acceleration", "3", "--snap", "inf")
+    assert code == 2
+    assert "--to, joint1: the start or the end lies outside" in " ".join(err.split())
+
+
+@pytest.mark.slow
 def test_the_report_names_what_is_largest(capsys: Capture) -> None:
     code, out, err = run(capsys, "panda", "--q", START, "--to", THERE, "--to", START, "--acceleration", "60")
     assert code == 0

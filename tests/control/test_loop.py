@@ -451,12 +451,54 @@ def test_arguments_as_they_were_still_work_and_say_how_to_write_them() -> None:
         control.run(arm, Spy(3), wave(arm), dealy=1)  # type: ignore[call-arg]
 
 
-def test_inductance_is_refused_with_the_remedy() -> None:
-    arm = motor_arm(inductance=1e-3)
-    motion = control.hold([0.0], 0.01)
-    with pytest.raises(fa.InputError, match="without_inductance"):
-        control.run(arm, Spy(1), motion, actuators=control.Actuators(voltage=True))
-    assert control.run(without_inductance(arm), Spy(1), motion, actuators=control.Actuators(voltage=True)).ok
+def test_currents_behind_an_inductance_follow_the_linear_equations() -> None:
+    motor = fa.Motor(
+        gear_ratio=20.0, rotor_inertia=1e-3, torque_constant=0.2, resistance=0.9, inductance=8e-3
+    )
+    arm, T = block(motor=motor), 5e-3
+    made = control.run(
+        arm,
+        control.PD(arm, bandwidth=W, gravity=False),
+        control.smooth([0.0], [0.4], 0.4),
+        period=T,
+        actuators=control.Actuators(voltage=True),
+    )
+    K, R, L, m = 4.0, 0.9, 8e-3, MASS + 0.4
+    assert made.voltage is not None
+    current = made.drives["current"][:, 0]
+    # m q'' = K i, L i' = V - R i - K q', V held: (q', i) by eigenvectors.
+    A = np.array([[0.0, K / m], [-K / L, -R / L]])
+    values, vectors = np.linalg.eig(A)
+    after = (vectors * np.exp(values * T)) @ np.linalg.inv(vectors)
+    x = np.zeros(2)
+    for k in range(len(made.t) - 1):
+        settled = np.linalg.solve(A, [0.0, -made.voltage[k, 0] / L])
+        assert made.qd[k, 0] == pytest.approx(x[0], abs=1e-7)
+        assert current[k] == pytest.approx(x[1], abs=1e-7)
+        x = (settled + after @ (x - settled)).real
+    assert np.allclose(made.tau[:, 0], K * current, rtol=1e-12)
+    assert np.abs(current).max() > 1.0
+    at_once = control.run(
+        without_inductance(arm),
+        control.PD(arm, bandwidth=W, gravity=False),
+        control.smooth([0.0], [0.4], 0.4),
+        period=T,
+        actuators=control.Actuators(voltage=True),
+    )
+    assert not np.allclose(at_once.q, made.q, atol=1e-4)
+
+
+def test_a_current_at_its_limit_is_told() -> None:
+    arm = motor_arm(inductance=2e-3, max_current=1.6)
+    made = control.run(
+        arm,
+        control.ComputedTorque(arm),
+        control.smooth([0.0], [1.5], 0.5),
+        actuators=control.Actuators(voltage=True),
+    )
+    current = np.abs(made.drives["current"])
+    assert current.max() == 1.6
+    assert np.array_equal(made.saturated[:-1], current[:-1] >= 1.6)
 
 
 @pytest.mark.slow

@@ -163,13 +163,11 @@ def test_a_motion_is_learnt_by_doing_it(name: str) -> None:
     """From feedback alone, without a model, errors fall tenfold within four runs,
     on a plant that the gains do not know.
     """
-    if name == "rigid":
-        arm, motion = moving_arm()
-    else:
+    arm, motion = moving_arm()
+    if name != "rigid":
         arm = fa.load("puma560")
-        motion = default_motion(arm)
     plant = arm.with_payload(mass=1.0, com=(0.02, 0.01, 0.05))
-    store, runs = practise(arm, motion, plant=plant)
+    store, runs = practise(arm, motion if name == "rigid" else default_motion(arm), plant=plant)
     assert runs[-1].rms < 0.1 * runs[0].rms
     assert len(store) > 50
 

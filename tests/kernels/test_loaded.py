@@ -130,14 +130,14 @@ def test_large_batches_take_no_more_of_the_stack(function: str) -> None:
 import threading
 import numpy as np, forearm as fa
 from drives.making import loaded_arm
-from forearm.kernels.rollout import Simulator
+from forearm.kernels.rollout import PlantOptions, Simulator
 arm = loaded_arm("chain", 6, 3)
 q, qd, tau = np.random.default_rng(0).uniform(0.2, 1.8, (3, 40000, arm.n))
 def work():
     if {function!r} == "forward_dynamics":
         fa.compile(arm).forward_dynamics(q, qd, tau, threads=1)
     else:
-        made = Simulator(arm, False, (0.0,), ((),), (1.0,))
+        made = Simulator(arm, PlantOptions(False), (0.0,), ((),), (1.0,))
         made.accelerations_of(q, qd, tau, np.sign(qd), np.ones_like(q))
     print("done")
 threading.stack_size(1 << 19)

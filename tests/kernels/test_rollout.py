@@ -18,7 +18,7 @@ from one_joint import beam, block
 import forearm as fa
 from forearm.drives import torque_of
 from forearm.kernels import cache
-from forearm.kernels.rollout import Simulator, State
+from forearm.kernels.rollout import PlantOptions, Simulator, State
 from forearm.simulation.methods import explicit_step, tableau_of
 
 Floats = NDArray[np.float64]
@@ -35,7 +35,7 @@ STEPS, H = 40, 2e-3
 
 def simulator(arm: fa.Arm, method: str = "rk4", voltage: bool = False) -> Simulator:
     c, a, b = tableau_of(method).floats
-    return Simulator(arm, voltage, tuple(c), tuple(tuple(row) for row in a), tuple(b))
+    return Simulator(arm, PlantOptions(voltage), tuple(c), tuple(tuple(row) for row in a), tuple(b))
 
 
 def stepped(

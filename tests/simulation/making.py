@@ -44,6 +44,15 @@ def kinds(simulation: Simulation) -> list[tuple[str, str | None]]:
     return [(event.kind, event.joint) for event in simulation.events]
 
 
+def books(run: Simulation) -> float:
+    """What the energies of a run do not explain, as a part of what was exchanged."""
+    e = run.energy
+    kinds = [e[name] for name in ("kinetic", "potential", "spring", "bristle", "field") if name in e]
+    stored = np.sum(kinds, axis=0)
+    exchanged = np.abs(e["supplied"]).max() + np.abs(np.diff(kinds)).sum() + e["lost"][-1]
+    return float(np.abs(e["supplied"] - (stored - stored[0]) - e["lost"]).max() / exchanged)
+
+
 def bits(value: Any) -> Any:
     """What is compared: arrays by their bytes, so that NaN and -0 count."""
     if isinstance(value, np.ndarray):

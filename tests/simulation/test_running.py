@@ -256,4 +256,4 @@ def test_a_run_of_fixed_steps_passes_through_few_modules() -> None:
             fa.simulate(arm, np.full(6, 0.1), np.zeros(6), 0.01)
         finally:
             sys.setprofile(None)
-    assert len(entered) <= 12, sorted(entered)
+    assert len(entered) <= 14, sorted(entered)

@@ -202,17 +202,42 @@ def test_a_current_kept_at_its_limit_falls_when_the_voltage_does() -> None:
     assert current(second)[-1] == pytest.approx(-1.0 / R + (3.0 + 1.0 / R) * math.exp(-1.0), rel=1e-7)
 
 
-@pytest.mark.slow
-def test_fixed_steps_say_what_to_take_instead() -> None:
+@pytest.mark.parametrize("method", ["rk3", "rk4", "gill"])
+@pytest.mark.parametrize("steps", [50, 5, 0.2])
+def test_fixed_steps_follow_a_current_whether_short_or_long(method: str, steps: float) -> None:
+    """L / R is many steps, or a fraction of one: i = V / R (1 - exp(-t R / L)) of a rotor that is held."""
+    arm, h = block(motor=motor(), friction=LOCKED), T / steps
+    run = fa.simulate(arm, [0.0], [0.0], 20 * h, voltage=[V], method=method, step=h)
+    wrong = np.abs(current(run) / (V / R) + np.expm1(-run.t / T))
+    assert wrong.max() < {50: 1e-6, 5: 1e-3, 0.2: 0.025}[steps]
+    assert wrong[-1] < (1e-12 if steps < 1 else 1e-4), "where it goes to"
+    assert run.drives["current"][:, 0] == pytest.approx(current(run), rel=1e-12)
+
+
+@pytest.mark.parametrize("method", ["rk3", "rk4"])
+def test_fixed_steps_with_inductance_keep_their_order(method: str) -> None:
+    arm, errors = block(motor=motor()), []
+    fine = fa.simulate(arm, [0.0], [0.3], 4 * T, voltage=[V], method="dp87", **TIGHT)
+    for parts in (40, 80):
+        run = fa.simulate(arm, [0.0], [0.3], 4 * T, voltage=[V], method=method, step=4 * T / parts)
+        errors.append(abs(run.qd[-1, 0] - fine.qd[-1, 0]))
+    assert errors[0] / errors[1] > (7.0 if method == "rk3" else 13.0)
+
+
+def test_a_current_of_fixed_steps_stays_within_its_limit_and_goes_on() -> None:
+    arm, h = block(motor=motor(max_current=3.0), friction=LOCKED), T / 20
+    first = fa.simulate(arm, [0.0], [0.0], 2 * T, voltage=[V], method="rk4", step=h)
+    assert current(first)[-1] == 3.0
+    second = fa.simulate(arm, [0.0], [0.0], T, voltage=[-1.0], method="rk4", step=h, continued=first)
+    assert current(second)[-1] == pytest.approx(-1.0 / R + (3.0 + 1.0 / R) * math.exp(-1.0), rel=1e-5)
+    other = fa.simulate(arm, [0.0], [0.0], T, voltage=[-1.0], method="dp45", continued=first, **TIGHT)
+    assert current(other)[-1] == pytest.approx(current(second)[-1], rel=1e-5), "methods go on from each other"
+    both = fa.simulate_many(arm, [[0.0], [0.1]], [[0.0], [0.0]], T, voltage=[V], step=h)
+    assert np.isfinite(both).all()
+
+
+def test_an_arm_without_inductance() -> None:
     arm = block(motor=motor())
-    for method in ("rk3", "rk4", "gill"):
-        with pytest.raises(
-            fa.InputError, match=f"'{method}' takes voltages without inductance only.*'dp45', or 'radau'"
-        ):
-            fa.simulate(arm, [0.0], [0.0], 0.1, voltage=[V], method=method)
-    with pytest.raises(fa.InputError, match="'rk4' takes voltages without inductance only"):
-        fa.simulate_many(arm, [[0.0]], [[0.0]], 0.1, voltage=[V])
-    assert fa.simulate(arm, [0.0], [0.0], 0.1, torque=[1.0]).ok, "torques need no current"
     plain = without_inductance(arm)
     assert plain.joints[0].motor == motor(None)
     assert without_inductance(plain) is plain

@@ -5,7 +5,7 @@ No file format and no mathematics of motion lives here.
 
 from forearm.arm.arm import Arm, Hand
 from forearm.arm.dh import from_dh
-from forearm.arm.drive import Bearing, Friction, Motor, Transmission
+from forearm.arm.drive import Bearing, Elasticity, Friction, Motor, Transmission
 from forearm.arm.joint import DH, Frame, Joint, Limits, Mimic
 from forearm.arm.link import Link
 
@@ -13,6 +13,7 @@ __all__ = [
     "DH",
     "Arm",
     "Bearing",
+    "Elasticity",
     "Frame",
     "Friction",
     "Hand",

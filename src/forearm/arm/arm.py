@@ -66,7 +66,7 @@ class Arm:
         notes: what else is to be known.
         deviations: standard deviations of the numbers that were measured, by name: "link2.mass",
             "link2.com.x", "link2.inertia.xx" (about the centre of mass), "joint1.friction.coulomb.positive",
-            "joint1.motor.rotor_inertia". No computation depends on them.
+            "joint1.motor.rotor_inertia", "joint1.elasticity.stiffness". No computation depends on them.
     """
 
     name: str
@@ -210,12 +210,13 @@ class Arm:
         return self.replace(tree=tuple(changed if other.name == name else other for other in self.tree))
 
     def with_drives(self, drives: Mapping[str, Any] | None = None, /, **every: Any) -> Arm:
-        """A copy with other drives: `motor`, `friction`, `bearings`, `transmission` of every freedom, or by
-        joint.
+        """A copy with other drives: `motor`, `friction`, `bearings`, `transmission`, `elasticity` of every
+        freedom, or by joint.
 
         `arm.with_drives(friction=Friction(coulomb=2.0))` gives every freedom this friction;
         `arm.with_drives({"joint1": {"motor": motor, "friction": {"viscous": 0.3}}})` changes one joint. A
-        record takes the place of what was there, a mapping changes fields of it, None takes it away.
+        record takes the place of what was there, a mapping changes fields of it, None takes it away. A joint
+        with `elasticity` needs a motor with a rotor_inertia.
 
         Args:
             drives: parts of the drives by the names of their joints; None: none by name.
@@ -226,7 +227,7 @@ class Arm:
         return with_drives(self, drives, every)
 
     def rigid(self) -> Arm:
-        """The same arm without motors, rotor inertia, friction, bearings and transmissions."""
+        """The same arm without motors, rotor inertia, friction, bearings, transmissions and elasticity."""
         from forearm.arm.change import rigid
 
         return rigid(self)
@@ -260,8 +261,8 @@ class Arm:
         return with_payload(self, mass, com, inertia, longest)
 
     def scale_friction(self, factor: float) -> Arm:
-        """The arm with viscous, Coulomb and static friction of every joint multiplied by a factor, 0 or more;
-        bearings and gears are unchanged.
+        """The arm with viscous, Coulomb and static friction of every joint multiplied by a factor, 0 or more,
+        bristles too; bearings and gears are unchanged.
         """
         from forearm.arm.change import scale_friction
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
-from forearm.arm.drive import Friction, Motor, Transmission
+from forearm.arm.drive import Elasticity, Friction, Motor, Transmission
 from forearm.arm.joint import Frame, Joint, Limits
 from forearm.arm.link import Link
 from forearm.arm.record import quantity
@@ -22,17 +22,23 @@ from forearm.values import check_choice, check_number, frozen_array
 
 
 def rigid(arm: Arm) -> Arm:
-    """The same arm without motors, rotor inertia, friction, bearings and transmissions."""
+    """The same arm without motors, rotor inertia, friction, bearings, transmissions and elasticity."""
     return arm.replace(
         tree=tuple(
-            dataclasses.replace(j, motor=None, friction=None, bearings=(), transmission=None)
+            dataclasses.replace(j, motor=None, friction=None, bearings=(), transmission=None, elasticity=None)
             for j in arm.tree
         )
     )
 
 
 # What a drive is made of, by the fields of a joint.
-DRIVE = {"motor": Motor, "friction": Friction, "bearings": None, "transmission": Transmission}
+DRIVE = {
+    "motor": Motor,
+    "friction": Friction,
+    "bearings": None,
+    "transmission": Transmission,
+    "elasticity": Elasticity,
+}
 
 
 def with_drives(arm: Arm, drives: Mapping[str, Any] | None, every: Mapping[str, Any]) -> Arm:
@@ -40,7 +46,8 @@ def with_drives(arm: Arm, drives: Mapping[str, Any] | None, every: Mapping[str, 
     if drives is not None and not isinstance(drives, Mapping):
         raise InputError(
             "with_drives: expected drives by joint, such as {'joint1': {'motor': Motor(gear_ratio=50)}}, or "
-            f"motor=, friction=, bearings=, transmission= for every joint; got {shorten(drives)}."
+            "motor=, friction=, bearings=, transmission=, elasticity= for every joint; got "
+            f"{shorten(drives)}."
         )
     changed = {joint.name: _with_drive(joint, every) for joint in arm.joints}
     for name, parts in (drives or {}).items():
@@ -95,7 +102,16 @@ def scale_friction(arm: Arm, factor: float) -> Arm:
             return joint
         coulomb = times * f.coulomb[0], times * f.coulomb[1]
         static = None if f.static is None else (times * f.static[0], times * f.static[1])
-        less = dataclasses.replace(f, viscous=times * f.viscous, coulomb=coulomb, static=static)
+        # Bristles slip after the same way: their stiffness and damping go with the level.
+        sigma0 = None if f.bristle_stiffness is None or not times else times * f.bristle_stiffness
+        less = dataclasses.replace(
+            f,
+            viscous=times * f.viscous,
+            coulomb=coulomb,
+            static=static,
+            bristle_stiffness=sigma0,
+            bristle_damping=times * f.bristle_damping,
+        )
         return dataclasses.replace(joint, friction=less)
 
     return arm.replace(tree=tuple(map(scaled, arm.tree)))

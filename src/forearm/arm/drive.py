@@ -1,4 +1,4 @@
-"""What moves a joint and what brakes it: motor, friction, bearings, transmission, as data.
+"""What moves a joint and what brakes it: motor, friction, bearings, transmission, elasticity, as data.
 
 Motor-side figures are marked so by `Friction.side`; everything else here is what a data
 sheet or a drawing says.
@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
+
+import numpy as np
 
 from forearm.arm.record import quantity, record, set_field
 from forearm.errors import InputError, ModelError, shorten
@@ -72,6 +74,10 @@ class Motor:
 class Friction:
     """Viscous, Coulomb and Stribeck friction. On the motor side: tau_f = |N| (B |N| qd + Tc+-).
 
+    With `bristle_stiffness` simulations take LuGre's model, whose steady state this curve is: a bristle
+    deflected by z, z' = v - sigma0 |v| z / g(v), rubs with sigma0 z + sigma1 z' + B v. Without `static`,
+    `viscous` and `bristle_damping` it is Dahl's.
+
     Args:
         side: "joint" or "motor"; all of it is said there, the speed too.
         viscous: B, N m s / rad (N s / m).
@@ -79,6 +85,8 @@ class Friction:
             2.0 for (2.0, -2.0).
         static: `coulomb` at breaking loose, in the same form, N m (N); None: no more than `coulomb`.
         stribeck_speed: speed with which `static` decays to `coulomb`, rad/s (m/s); it goes with `static`.
+        bristle_stiffness: sigma0, N m / rad (N / m); None: no bristles, a joint at rest stands.
+        bristle_damping: sigma1, N m s / rad (N s / m); it goes with `bristle_stiffness`.
     """
 
     side: Literal["joint", "motor"] = "joint"
@@ -86,6 +94,8 @@ class Friction:
     coulomb: tuple[float, float] = (0.0, 0.0)
     static: tuple[float, float] | None = None
     stribeck_speed: float | None = None
+    bristle_stiffness: float | None = None
+    bristle_damping: float = 0.0
 
     if TYPE_CHECKING:  # what is given may be one number, what is read is a pair
 
@@ -97,6 +107,8 @@ class Friction:
             coulomb: float | tuple[float, float] = (0.0, 0.0),
             static: float | tuple[float, float] | None = None,
             stribeck_speed: float | None = None,
+            bristle_stiffness: float | None = None,
+            bristle_damping: float = 0.0,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -113,6 +125,19 @@ class Friction:
                 )
             set_field(self, "static", static)
         _optional(self, "stribeck_speed", "friction", above=0.0)
+        _optional(self, "bristle_stiffness", "friction", above=0.0)
+        set_field(
+            self, "bristle_damping", quantity(self.bristle_damping, "friction, bristle_damping", minimum=0.0)
+        )
+        if self.bristle_stiffness is None and self.bristle_damping:
+            raise ModelError(
+                "friction, bristle_damping: it goes with bristle_stiffness; give both, or viscous alone."
+            )
+        if self.bristle_stiffness is not None and 0.0 in self.coulomb:
+            raise ModelError(
+                "friction, bristle_stiffness: bristles slip at the level of coulomb, which must not be 0 in "
+                f"either direction; got {self.coulomb}."
+            )
 
 
 @record
@@ -180,6 +205,70 @@ class Transmission:
                 f"{where}: expected at least one pair, with increasing loads, got {shorten(rows)}."
             )
         set_field(self, "efficiency", rows)
+
+
+@record
+class Elasticity:
+    """What gives between motor and link: a spring with a damper, behind a gap where there is backlash.
+
+    It carries f(e) + D e' with the deflection e = motor angle / N - joint angle, all on the joint's side.
+
+    Args:
+        stiffness: f(e) = K e, N m / rad (N / m); None: `curve` says it.
+        curve: ((deflection, torque), ...), both rising from above 0; f is the same in either direction,
+            passes through 0, and goes on with its last slope beyond the last point.
+        interpolation: between the points of `curve`, "linear" as catalogues have it, or "spline".
+        damping: D, N m s / rad (N s / m).
+        half_gap: backlash: the motor is free to move by so much from the middle to either flank, rad (m).
+        rotor_axis: axis (3,) of the rotor in the joint's frame before it moves, of any length but 0: its spin
+            acts on the link that carries the motor (full model); None: it does not (Spong's reduced model).
+    """
+
+    stiffness: float | None = None
+    curve: tuple[tuple[float, float], ...] = ()
+    interpolation: Literal["linear", "spline"] = "linear"
+    damping: float = 0.0
+    half_gap: float = 0.0
+    rotor_axis: tuple[float, float, float] | None = None
+
+    def __post_init__(self) -> None:
+        check_choice(self.interpolation, INTERPOLATIONS, "elasticity, interpolation")
+        _optional(self, "stiffness", "elasticity", above=0.0)
+        set_field(self, "damping", quantity(self.damping, "elasticity, damping", minimum=0.0))
+        set_field(self, "half_gap", quantity(self.half_gap, "elasticity, half_gap", minimum=0.0))
+        where = "elasticity, curve"
+        try:
+            rows = tuple((deflection, torque) for deflection, torque in self.curve)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{where}: expected a list of [deflection, torque] pairs.") from error
+        rows = tuple((quantity(x, where, above=0.0), quantity(y, where, above=0.0)) for x, y in rows)
+        if any(b[0] <= a[0] or b[1] <= a[1] for a, b in pairwise(rows)):
+            raise ModelError(f"{where}: deflections and torques must both rise, got {shorten(rows)}.")
+        set_field(self, "curve", rows)
+        if (self.stiffness is None) != bool(rows):
+            raise ModelError(
+                "elasticity: expected either stiffness or a curve, got "
+                f"{'both' if rows else 'neither'}; leave the joint's elasticity out where it is rigid."
+            )
+        if self.rotor_axis is not None:
+            set_field(self, "rotor_axis", _direction(self.rotor_axis, "elasticity, rotor_axis"))
+
+
+def _direction(value: object, where: str) -> tuple[float, float, float]:
+    """Three numbers as a vector of unit length."""
+    if not isinstance(value, tuple | list | np.ndarray) or len(value) != 3:
+        raise InputError(f"{where}: expected three numbers, got {shorten(value)}.")
+    x, y, z = (quantity(v, where) for v in value)
+    largest = max(abs(x), abs(y), abs(z))
+    if largest == 0.0:
+        raise ModelError(
+            f"{where}: must not be 0 0 0; give the direction of the rotor's axis, such as 0 0 1."
+        )
+    if abs(math.sqrt(x * x + y * y + z * z) - 1.0) <= 1e-15:
+        return x, y, z
+    x, y, z = x / largest, y / largest, z / largest  # squares of small numbers are 0
+    length = math.sqrt(x * x + y * y + z * z)
+    return x / length, y / length, z / length
 
 
 def _optional(

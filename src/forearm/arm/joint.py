@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from forearm.arm.drive import Bearing, Friction, Motor, Transmission
+from forearm.arm.drive import Bearing, Elasticity, Friction, Motor, Transmission
 from forearm.arm.record import quantity, record, set_field
 from forearm.errors import InputError, ModelError, shorten
 from forearm.portable import matmul, norm, product
@@ -186,6 +186,7 @@ class Joint:
         motor, friction: its drive; None: none.
         bearings: bearings whose friction follows the load.
         transmission: losses of its gear; None: none.
+        elasticity: spring, damper and backlash between motor and link; None: the drive is rigid.
     """
 
     name: str
@@ -201,6 +202,7 @@ class Joint:
     friction: Friction | None = None
     bearings: tuple[Bearing, ...] = ()
     transmission: Transmission | None = None
+    elasticity: Elasticity | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name, "joint")
@@ -209,7 +211,13 @@ class Joint:
         where = f"joint {self.name!r}"
         check_choice(self.kind, KINDS, f"{where}, kind")
         check_kind(self.placement, (DH, Frame), f"{where}, placement")
-        drives = {"mimic": Mimic, "motor": Motor, "friction": Friction, "transmission": Transmission}
+        drives = {
+            "mimic": Mimic,
+            "motor": Motor,
+            "friction": Friction,
+            "transmission": Transmission,
+            "elasticity": Elasticity,
+        }
         for name, kind in drives.items():
             check_kind(getattr(self, name), (kind, type(None)), f"{where}, {name}")
         check_kind(self.bearings, (tuple, list), f"{where}, bearings")
@@ -222,13 +230,15 @@ class Joint:
         set_field(self, "bearings", tuple(self.bearings))
         if self.kind == "fixed" and (self.mimic or self.has_drive):
             raise ModelError(
-                f"{where}: a fixed joint has no motor, friction, bearing, transmission or mimic."
+                f"{where}: a fixed joint has no motor, friction, bearing, transmission, elasticity or mimic."
             )
         if self.friction is not None and self.friction.side == "motor" and self.motor is None:
             raise ModelError(
                 f"{where}, friction: it is said on the motor's side, but there is no "
                 "motor with its gear_ratio."
             )
+        if self.elasticity is not None:
+            self._check_elasticity(where)
         for bearing in self.bearings:
             if (bearing.kind == "linear") != (self.kind == "prismatic"):
                 raise ModelError(
@@ -236,10 +246,24 @@ class Joint:
                     "linear bearings are for prismatic joints, journal and thrust bearings for revolute ones."
                 )
 
+    def _check_elasticity(self, where: str) -> None:
+        """Behind a spring there is a rotor, with a mass of its own."""
+        if self.mimic is not None:
+            raise ModelError(
+                f"{where}, elasticity: a joint that mimics another follows it rigidly; leave it out."
+            )
+        if self.motor is None or self.motor.rotor_inertia == 0.0:
+            raise ModelError(
+                f"{where}, elasticity: behind a spring the rotor moves by itself; give the joint a motor "
+                "with a rotor_inertia above 0."
+            )
+
     @property
     def has_drive(self) -> bool:
-        """Whether anything but the rigid link is described: motor, friction, bearing or transmission."""
-        return bool(self.motor or self.friction or self.bearings or self.transmission)
+        """Whether anything but the rigid link is described: motor, friction, bearing, transmission or
+        elasticity.
+        """
+        return bool(self.motor or self.friction or self.bearings or self.transmission or self.elasticity)
 
     @cached_property
     def before(self) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from forearm.arm.drive import Friction, Motor
+from forearm.arm.drive import Elasticity, Friction, Motor
 from forearm.arm.joint import Joint
 from forearm.arm.link import Link
 from forearm.spatial import TENSOR
@@ -25,21 +25,40 @@ def named_values(links: Iterable[Link], tree: Iterable[Joint]) -> dict[str, floa
         values |= {f"{link.name}.inertia.{key}": float(link.inertia[ik]) for key, ik in TENSOR.items()}
     for joint in tree:
         if joint.friction is not None:
-            values |= {f"{joint.name}.friction.{k}": x for k, x in friction_values(joint.friction).items()}
+            figures = friction_values(joint.friction) | bristle_values(joint.friction)
+            values |= {f"{joint.name}.friction.{k}": x for k, x in figures.items()}
         values |= {f"{joint.name}.bearing{k + 1}.mu": b.mu for k, b in enumerate(joint.bearings)}
         if joint.motor is not None:
             values |= {f"{joint.name}.motor.{k}": x for k, x in motor_values(joint.motor).items()}
+        if joint.elasticity is not None:
+            springs = elasticity_values(joint.elasticity)
+            values |= {f"{joint.name}.elasticity.{k}": x for k, x in springs.items()}
     return values
 
 
 def friction_values(friction: Friction) -> dict[str, float]:
-    """The numbers of a friction law by name; those of Stribeck's curve only where there is one."""
+    """The numbers of friction in steady motion by name; those of Stribeck's curve only where there is one."""
     values = {"viscous": friction.viscous}
     values |= {f"coulomb.{way}": x for way, x in zip(DIRECTIONS, friction.coulomb, strict=True)}
     if friction.static is not None and friction.stribeck_speed is not None:
         values |= {f"static.{way}": x for way, x in zip(DIRECTIONS, friction.static, strict=True)}
         values["stribeck_speed"] = friction.stribeck_speed
     return values
+
+
+def bristle_values(friction: Friction) -> dict[str, float]:
+    """The numbers of LuGre's bristles by name, where there are any; torques in steady motion do not depend on
+    them.
+    """
+    if friction.bristle_stiffness is None:
+        return {}
+    return {"bristle_stiffness": friction.bristle_stiffness, "bristle_damping": friction.bristle_damping}
+
+
+def elasticity_values(elasticity: Elasticity) -> dict[str, float]:
+    """The numbers of a spring by name; one that is a curve has no stiffness."""
+    stiffness = {} if elasticity.stiffness is None else {"stiffness": elasticity.stiffness}
+    return stiffness | {"damping": elasticity.damping, "half_gap": elasticity.half_gap}
 
 
 def motor_values(motor: Motor) -> dict[str, float]:

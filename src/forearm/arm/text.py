@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 from forearm.arm.arm import Arm
 from forearm.arm.joint import DH, Joint
@@ -17,10 +18,12 @@ INERTIA = ("xx", "yy", "zz", "xy", "xz", "yz")
 
 
 def arm_report(arm: Arm) -> Report:
-    """The arm as a headline, a table of joints, one of links and one of drives."""
-    links, drives = _links(arm), _drives(arm)
-    parts = [_joints(arm), links.report(arm), *([drives.report(arm)] if drives.rows else [])]
-    shown = links.names | drives.names
+    """The arm as a headline, a table of joints, one of links, and those of drives, springs and bristles that
+    it has.
+    """
+    tables = [_links(arm), *(table for table in (_drives(arm), _springs(arm), _bristles(arm)) if table.rows)]
+    parts = [_joints(arm), *(table.report(arm) for table in tables)]
+    shown = {name for table in tables for name in table.names}
     others = [name for name in arm.deviations if name not in shown]
     if others:
         values = [[name, number(arm.named_values[name]), number(arm.deviations[name], 2)] for name in others]
@@ -70,6 +73,9 @@ def headline(arm: Arm) -> str:
     leaf = most_articulated_leaf(arm.links, arm.tree)
     if arm.hand.link == link_before_fingers(leaf, arm.tree):
         lines.append(f"{arm.hand.link} is the last link before the fingers, such as {leaf}")
+    if elastic := [joint.name for joint in arm.joints if joint.elasticity is not None]:
+        which = "all joints" if len(elastic) == arm.n else ", ".join(elastic)
+        lines.append(f"elastic between motor and link: {which}")
     return "\n".join(lines)
 
 
@@ -118,9 +124,7 @@ def _links(arm: Arm) -> _Measured:
 
 
 def _drives(arm: Arm) -> _Measured:
-    """Every joint that has a drive: motor, friction, and whether bearings and a
-    transmission are described.
-    """
+    """Every joint that has a drive: motor, friction, and what else is described."""
     header = ["joint", "gear", "rotor kg m^2", "Kt N m/A", "R ohm", "viscous", "Coulomb + -", "side", "more"]
     constants = ("gear_ratio", "rotor_inertia", "torque_constant", "resistance")
     rows, named = [], []
@@ -132,11 +136,56 @@ def _drives(arm: Arm) -> _Measured:
         friction = ["-"] * 3 if f is None else [number(f.viscous), " ".join(map(number, f.coulomb)), f.side]
         more = [f"{b.kind} bearing" for b in j.bearings] + (["transmission"] if j.transmission else [])
         more += ["Stribeck"] if f is not None and f.static is not None else []
+        more += ["LuGre"] if f is not None and f.bristle_stiffness is not None else []
+        more += ["elastic"] if j.elasticity is not None else []
         rows.append([j.name, *motor, *friction, ", ".join(more) or "-"])
         coulomb = tuple(f"{j.name}.friction.coulomb.{way}" for way in DIRECTIONS)
         ours = [(f"{j.name}.motor.{key}",) for key in constants]
         named.append([(), *ours, (f"{j.name}.friction.viscous",), coulomb, (), ()])
     title = "Drives (friction in N m and N m s/rad on the side said)"
+    return _Measured(title, header, rows, named)
+
+
+def _springs(arm: Arm) -> _Measured:
+    """Every elastic joint: its spring, and the rotor behind it."""
+    header = ["joint", "stiffness", "damping", "half gap", "rotor kg m^2", "its spin acts along"]
+    keys = ("stiffness", "damping", "half_gap")
+    rows, named = [], []
+    for j in arm.joints:
+        e = j.elasticity
+        if e is None or j.motor is None:
+            continue
+        stiffness = number(e.stiffness) if e.stiffness is not None else _slopes(e.curve)
+        figures = [number(v) for v in (e.damping, e.half_gap, j.motor.reflected_inertia)]
+        rows.append([j.name, stiffness, *figures, "-" if e.rotor_axis is None else _vector(e.rotor_axis)])
+        named.append([(), *((f"{j.name}.elasticity.{key}",) for key in keys), (), ()])
+    title = "Springs between motor and link (N m/rad, N m s/rad, rad, or N/m, N s/m, m; on the joint's side)"
+    return _Measured(title, header, rows, named)
+
+
+def _slopes(curve: tuple[tuple[float, float], ...]) -> str:
+    """The stiffness along a curve: from its first to its last point, by straight lines."""
+    rows = [(0.0, 0.0), *curve]
+    slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in pairwise(rows)]
+    return " to ".join(dict.fromkeys(number(slope) for slope in (slopes[0], slopes[-1])))
+
+
+def _bristles(arm: Arm) -> _Measured:
+    """Every joint with LuGre's friction: its bristles, and how far they bend before they slip."""
+    header = ["joint", "stiffness", "damping", "slip after + -", "side"]
+    keys = ("bristle_stiffness", "bristle_damping")
+    rows, named = [], []
+    for j in arm.tree:
+        f = j.friction
+        if f is None or f.bristle_stiffness is None:
+            continue
+        slides = j.kind == "prismatic" and f.side == "joint"
+        unit, scale = ("m", 1.0) if slides else ("deg", 180.0 / math.pi)
+        slip = [number(scale * level / f.bristle_stiffness, 4) for level in f.coulomb]
+        figures = [number(f.bristle_stiffness), number(f.bristle_damping)]
+        rows.append([j.name, *figures, f"{' '.join(slip)} {unit}", f.side])
+        named.append([(), *((f"{j.name}.friction.{key}",) for key in keys), (), ()])
+    title = "Bristles of LuGre's friction (N m/rad and N m s/rad, or N/m and N s/m, on the side said)"
     return _Measured(title, header, rows, named)
 
 

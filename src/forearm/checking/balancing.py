@@ -178,12 +178,9 @@ def _worst_cases(arm: Arm) -> tuple[Floats, Floats, bool]:
     n = arm.n
     if n == 0 or not arm.gravity.any():
         return np.zeros(n), np.zeros((n, n)), True
-    ranges = np.array([_range(j.limits, j.kind) for j in arm.joints])
-    lower, upper = ranges[:, 0], ranges[:, 1]
-    # Evenly spread postures without a random generator: multiples of square roots,
-    # modulo 1; and some corners.
-    spread = np.modf(np.outer(np.arange(1, SAMPLES + 1), np.sqrt(np.arange(2, n + 2) + 0.5)))[0]
-    samples = lower + (upper - lower) * np.vstack([spread, np.rint(spread[:CORNERS])])
+    lower, upper = _ranges(arm)
+    spread = _spread(n, SAMPLES)
+    samples = lower + (upper - lower) * np.vstack([spread, np.rint(spread[:CORNERS])])  # and some corners
     torques = np.abs(gravity_torque(arm, samples))
     worst, postures = np.max(torques, axis=0), samples[np.argmax(torques, axis=0)]
     endless = any(j.kind == "prismatic" and not all(map(math.isfinite, j.limits)) for j in arm.joints)
@@ -193,6 +190,23 @@ def _worst_cases(arm: Arm) -> tuple[Floats, Floats, bool]:
         starts = np.array([np.vstack([samples[rows], samples[SAMPLES:]]) for rows in best])
         worst, postures = _climb(arm, starts, lower, upper)
     return worst, postures, climbed
+
+
+def spread_postures(arm: Arm, count: int) -> Floats:
+    """So many postures (count, n), evenly spread over the ranges of the joints."""
+    lower, upper = _ranges(arm)
+    return np.asarray(lower + (upper - lower) * _spread(arm.n, count))
+
+
+def _spread(n: int, count: int) -> Floats:
+    """Points of a cube without a random generator: multiples of square roots, modulo 1."""
+    return np.modf(np.outer(np.arange(1, count + 1), np.sqrt(np.arange(2, n + 2) + 0.5)))[0]
+
+
+def _ranges(arm: Arm) -> tuple[Floats, Floats]:
+    """The ends (n,) of the joints' ranges to look through."""
+    ranges = np.array([_range(j.limits, j.kind) for j in arm.joints]).reshape(arm.n, 2)
+    return ranges[:, 0], ranges[:, 1]
 
 
 def _range(limits: Limits, kind: str) -> tuple[float, float]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from forearm.arm.arm import Arm
 from forearm.checking.angles import angle_findings
 from forearm.checking.balancing import Balance, balance, gravity_findings
+from forearm.checking.bristles import bristle_findings
 from forearm.checking.drives import drive_findings
+from forearm.checking.elasticity import elasticity_findings
 from forearm.checking.finding import Finding
 from forearm.checking.limits import limit_findings
 from forearm.checking.links import inertia_without_mass, mass_without_inertia, no_mass, triangle_violations
@@ -20,6 +22,7 @@ def check(arm: Arm, cost: Balance | None = None) -> tuple[Finding, ...]:
         arm: the arm.
         cost: its balance; None: computed here.
     """
+    known = balance(arm) if cost is None else cost
     return (
         *triangle_violations(arm),
         *inertia_without_mass(arm),
@@ -30,5 +33,7 @@ def check(arm: Arm, cost: Balance | None = None) -> tuple[Finding, ...]:
         *structure_findings(arm),
         *limit_findings(arm),
         *drive_findings(arm),
-        *gravity_findings(arm, balance(arm) if cost is None else cost),
+        *elasticity_findings(arm, known),
+        *bristle_findings(arm),
+        *gravity_findings(arm, known),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from forearm.arm.arm import Arm
+from forearm.arm.elastic import link_side
 from forearm.checking.finding import Finding, warning
 from forearm.dynamics.reference import inertia_matrix
 from forearm.spatial import Floats
@@ -17,12 +18,14 @@ def structure_findings(arm: Arm) -> list[Finding]:
     """Joints behind which there is no inertia, and a hand that no joint moves."""
     found = []
     if arm.n:
-        carried = carried_inertia(arm, 0.3 + 0.37 * np.arange(arm.n, dtype=np.float64))
+        # behind a spring the rotor is on the other side of it
+        carried = carried_inertia(link_side(arm), 0.3 + 0.37 * np.arange(arm.n, dtype=np.float64))
         for joint, value in zip(arm.joints, carried, strict=True):
             if value <= NOTHING * max(carried.max(), 1e-300):
+                more = "" if joint.elasticity is not None else ", or its motor a rotor inertia"
                 text = (
                     "it moves neither mass nor inertia, so the inertia matrix is singular and forward "
-                    "dynamics is impossible; give the links behind it mass, or its motor a rotor inertia."
+                    f"dynamics is impossible; give the links behind it mass{more}."
                 )
                 found.append(warning(joint.name, "moves-nothing", text))
     if arm.moving.frames[arm.hand.link][0] < 0 and arm.n:

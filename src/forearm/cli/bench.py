@@ -25,6 +25,7 @@ ROOMS = (
     "kernels",
     "loops",
     "simulation",
+    "drives",
     "inverse_kinematics",
     "planning",
     "time_optimal",

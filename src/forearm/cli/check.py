@@ -72,6 +72,9 @@ def _show(findings: list[Finding]) -> None:
         print(filled(f"warning [{finding.code}] {finding.text}", width(), "    "))
     if not warned:
         print("Nothing implausible found.")
+    for finding in findings:
+        if finding.level == "note" and finding.code != "gravity":  # which has a table of its own
+            print(filled(f"note [{finding.code}] {finding.text}", width(), "    "))
 
 
 def _gravity(arm: Arm, cost: Balance) -> Report:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.arm import Arm
+from forearm.arm.elastic import is_elastic
 from forearm.cli.command import add_arm, add_json, complain, group, show_json
 from forearm.cli.controlled import clock_of, sensors_of
 from forearm.cli.loading import load
@@ -33,6 +34,7 @@ from forearm.control.reference import default_motion, smooth
 from forearm.errors import InputError
 from forearm.kinematics.poses import forward
 from forearm.spatial import Floats
+from forearm.trajectories.continuous_snap.planner import smooth as continuous_snap
 from forearm.trajectories.line_speed import QUINTIC_SPEED
 from forearm.trajectories.lines import HandLine, hand_line
 
@@ -127,7 +129,10 @@ def _motion(given: argparse.Namespace, arm: Arm) -> Any:
     start = np.zeros(arm.n) if given.q is None else read_state(arm, given.q, "q", given.degrees)
     if given.line_to is not None:
         return _line(arm, start, read_numbers(given.line_to, "line-to", 3, "a place has"), given.duration)
-    return smooth(start, read_state(arm, given.to, "to", given.degrees), given.duration)
+    end = read_state(arm, given.to, "to", given.degrees)
+    if is_elastic(arm):
+        return continuous_snap([start, end], duration=given.duration)
+    return smooth(start, end, given.duration)
 
 
 def _line(arm: Arm, start: Floats, to: Floats, duration: float) -> HandLine:

@@ -18,7 +18,7 @@ from forearm.control.actuators import Actuators
 from forearm.control.by_name import controller_by_name
 from forearm.control.loop import run
 from forearm.control.model_error import perturbed
-from forearm.control.sensors import Encoder, Sensors, Tachometer, exact_accelerations
+from forearm.control.sensors import Encoder, Sensors, Tachometer, all_of, exact_accelerations
 from forearm.drives.motor import DAC
 from forearm.errors import InputError
 from forearm.simulation.controlled import Run
@@ -43,12 +43,13 @@ def sensors_of(given: argparse.Namespace, arm: Arm) -> Sensors:
     tachometer = (
         None if given.tachometer_bits is None else Tachometer(given.tachometer_bits, given.tachometer_range)
     )
+    side = given.sensor_side or all_of(arm).side
     if given.accelerometer_step is None:
         if given.lever is not None:
             raise InputError("--lever: exact accelerations need none; give --accelerometer-step as well.")
-        return Sensors(encoder, tachometer, given.differences, exact_accelerations)
+        return Sensors(encoder, tachometer, given.differences, exact_accelerations, side)
     sets = accelerometers(arm, LEVER if given.lever is None else given.lever, given.accelerometer_step)
-    return Sensors(encoder, tachometer, given.differences, sets.seen)
+    return Sensors(encoder, tachometer, given.differences, sets.seen, side)
 
 
 def controlled(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.arm.text import arm_report
+from forearm.checking.bristles import bristle_figures
+from forearm.checking.elasticity import SpringFigures, spring_figures
 from forearm.checking.links import inertia_without_mass, triangle_violations
 from forearm.checking.magnitudes import reach
 from forearm.cli.command import Command, add_arm, add_json, add_root, show_json, width
@@ -24,7 +27,7 @@ from forearm.files.builtin import is_builtin
 from forearm.kinematics.poses import forward
 from forearm.reduction.base import BaseParameters, base_parameters
 from forearm.spatial import Floats
-from forearm.tables import filled, number
+from forearm.tables import Report, filled, number
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,6 +60,8 @@ def _run(given: argparse.Namespace) -> int:
             "hand": forward(arm, q),
         }
         document |= {"joints": [j.name for j in arm.joints], "arm": to_document(arm), "plot": given.plot}
+        document["elastic"] = [asdict(figures) for figures in spring_figures(arm, q)]
+        document["bristles"] = [asdict(figures) for figures in bristle_figures(arm)]
         if given.base:
             base = _base(arm)
             rows = zip(base.names, base.values, base.labels, strict=True)
@@ -73,6 +78,9 @@ def _run(given: argparse.Namespace) -> int:
     )
     print(f"\n{filled(f'Reach at most {number(reach(arm), 4)} m. Drawn at {at}', width())}\n")
     print(draw(arm, q, width(), unicode=is_unicode(sys.stdout)))
+    if springs := spring_figures(arm, q):
+        print()
+        show(_oscillations(springs))
     if given.base:
         print(f"\n{_base_table(arm)}")
     for title, text in (("Source", arm.source), ("Notes", arm.notes), ("Data", _known_of(arm, given.arm))):
@@ -82,6 +90,15 @@ def _run(given: argparse.Namespace) -> int:
         print()
         tell_written([given.plot])
     return 0
+
+
+def _oscillations(springs: list[SpringFigures]) -> Report:
+    header = ["joint", "link kg m^2", "rotor kg m^2", "motor held Hz", "motor free Hz", "damping ratio"]
+    rows = []
+    for f in springs:
+        values = (f.link_inertia, f.rotor_inertia, f.locked_motor_hz, f.free_motor_hz, f.damping_ratio)
+        rows.append([f.joint, *(number(x, 4) for x in values)])
+    return Report(header, rows, "Oscillations of the springs as drawn, each with the other joints held")
 
 
 def _known_of(arm: Arm, source: str) -> str:

@@ -8,6 +8,7 @@ from forearm.arm.arm import Arm
 from forearm.cli.command import group
 from forearm.cli.numbers import ANY, NOT_NEGATIVE, POSITIVE, Real, Whole
 from forearm.cli.states import read_numbers
+from forearm.control.sensors import SIDES
 from forearm.drives.motor import DAC
 from forearm.errors import InputError
 
@@ -162,7 +163,16 @@ def add_sensors(loop: argparse._ArgumentGroup) -> None:
         "--encoder-bits",
         type=Whole(1, MOST_BITS),
         metavar="N",
-        help=f"position resolution, 2^N steps per turn (per metre), {bits}",
+        help=f"position resolution, 2^N steps per turn (per metre), of the motor where it is on it, {bits}",
+    )
+    loop.add_argument(
+        "--sensor-side",
+        choices=SIDES,
+        metavar="SIDE",
+        help=(
+            "where encoders and tachometers are: link, motor or both (default: both where joints are "
+            "elastic, else link)"
+        ),
     )
     loop.add_argument(
         "--tachometer-bits",

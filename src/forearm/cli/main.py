@@ -33,6 +33,7 @@ COMMANDS = {
     "excite": "A motion that shows an arm's parameters, and how well it would tell them.",
     "inverse": "Torques that a state needs, by any formulation, drives included.",
     "forward": "Accelerations that torques produce, by any method, drives included.",
+    "modes": "Natural frequencies, damping and mode shapes of an arm with elastic joints.",
     "simulate": "The motion of an arm over time, driven by torques or voltages.",
     "calibrate": "Geometry of an arm from measured poses or points of its hand.",
     "control": "Controllers compared on one motion; a load from tests; a log against the model.",

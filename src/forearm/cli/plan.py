@@ -18,6 +18,7 @@ from forearm.cli.plan_goals import (
     USUAL_SPEED,
     check_ways,
     goals_named,
+    infinite_limit,
     joint_limit,
     line_of,
     refuse,
@@ -33,6 +34,7 @@ from forearm.cli.terminal import show
 from forearm.drives.motor import DAC
 from forearm.errors import InputError
 from forearm.logs.table import ENDINGS
+from forearm.trajectories.continuous_snap.motion import SmoothMotion
 from forearm.trajectories.jerk_limited.motion import JerkMotion
 from forearm.trajectories.line_speed import PROFILES
 from forearm.trajectories.lines import HandLine
@@ -42,7 +44,7 @@ from forearm.trajectories.shortest_time.requested import requested_plan
 from forearm.trajectories.switching import Switching
 
 OF_LINES = ("hand_speed", "hand_acceleration", "profile", "free_attitude")
-OF_POINTS = ("acceleration", "velocity", "jerk")
+OF_POINTS = ("acceleration", "velocity", "jerk", "snap")
 BOTH = (
     "--phase: goes with --joint, the number of the joint that is drawn; give both or none. A --time-optimal "
     "plan needs none."
@@ -98,6 +100,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help=(
             f"largest jerks, rad/s^3 (m/s^3), degrees/s^3 with --degrees; {each} "
             "(default: none, accelerations jump)"
+        ),
+    )
+    points.add_argument(
+        "--snap",
+        metavar="A,B,...",
+        help=(
+            f"largest snaps, rad/s^4 (m/s^4), degrees/s^4 with --degrees; {each}, inf for a snap that is "
+            "continuous and not limited, as elastic joints need (default: none, jerks jump)"
         ),
     )
     line = group(parser, "along a straight line of the hand")
@@ -205,8 +215,8 @@ def _draw_phase(made: Plan, path: str, joint: int | None) -> None:
         raise InputError(BOTH)
     if not isinstance(made.motion, Switching):
         raise InputError(
-            "--phase: only plans through points without limits of jerk have constant accelerations to draw; "
-            "take --plot, or --time-optimal."
+            "--phase: only plans through points without limits of jerk have constant accelerations to draw, "
+            "and none of snap; take --plot, or --time-optimal."
         )
     if not 1 <= joint <= made.arm.n:
         raise InputError(f"--joint: expected a number from 1 to {made.arm.n}, got {joint}.")
@@ -231,8 +241,11 @@ def _planned(given: argparse.Namespace, arm: Arm, dac: DAC | None, bar: Progress
     if given.q is None:
         refuse_zeros(arm)
     limits = {name: getattr(given, name) for name in OF_POINTS if getattr(given, name)}
-    read = {name: joint_limit(arm, text, name, given.degrees) for name, text in limits.items()}
-    return plan(arm, wanted, **read, dac=dac, step=given.step)
+    read = {
+        name: (infinite_limit if name == "snap" else joint_limit)(arm, text, name, given.degrees)
+        for name, text in limits.items()
+    }
+    return plan(arm, wanted, **read, duration=given.duration, dac=dac, step=given.step)
 
 
 def _is_request(given: argparse.Namespace) -> bool:
@@ -291,13 +304,14 @@ def _document(made: Plan) -> dict[str, Any]:
             "times": made.motion.times,
             "deviation": float(made.deviation or 0.0),
         }
-    if isinstance(made.motion, JerkMotion):
+    if isinstance(made.motion, JerkMotion | SmoothMotion):
         document |= {"points": made.motion.points, "times": made.motion.times}
     return document | timing_document(made)
 
 
 COMMAND = Command(
     "forearm plan panda --to 0.5,0.2,0.3,-1.5,0.2,1.8,0.2 --q 0,-0.5,0,-2,0,1.5,0.7\n"
+    "forearm plan puma560 --q 0,0.8,-1.6,0,0.5,0 --to 0.4,0.6,-1.2,0.3,0.7,0.2 --snap inf -o smooth.json\n"
     "forearm plan puma560 --q 0,0.8,-1.6,0,0.5,0 --line-to 0.7,-0.1,1.1 -o motion.csv --plot motion.png\n"
     "forearm plan panda --time-optimal --q 0,-0.5,0,-2,0,1.5,0.7 --to 0.5,0.2,0.3,-1.5,0.2,1.8,0.2 "
     "--html fast.html",

@@ -19,7 +19,7 @@ from forearm.trajectories.lines import HandLine, hand_line
 from forearm.trajectories.requests import Request, Waypoint
 
 USUAL_SPEED = 0.1  # m/s
-GOAL = re.compile(r"through, segment (\d+), joint (\d+): |request '[^']*', waypoint\[(\d+)\]: ")
+GOAL = re.compile(r"(?:through|smooth), segment (\d+), joint (\d+): |request '[^']*', waypoint\[(\d+)\]: ")
 
 
 @contextmanager
@@ -111,3 +111,9 @@ def joint_limit(arm: Arm, text: str, name: str, degrees: bool) -> Floats:
     unit = np.array([math.pi / 180.0 if degrees and j.kind == "revolute" else 1.0 for j in arm.joints])
     limits: Floats = values * unit
     return limits
+
+
+def infinite_limit(arm: Arm, text: str, name: str, degrees: bool) -> Floats:
+    """The same, where inf is none."""
+    values = joint_limit(arm, re.sub(r"\binf\b", "1e30", text), name, degrees)
+    return np.where(values >= 1e28, np.inf, values)  # 1e30 degrees are less in radians

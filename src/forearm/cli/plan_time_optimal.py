@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import re
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.cli.command import group, names_of
 from forearm.cli.numbers import NOT_NEGATIVE, POSITIVE, Whole
-from forearm.cli.plan_goals import joint_limit, line_places, refuse, refuse_zeros, request_of_goals
+from forearm.cli.plan_goals import infinite_limit, line_places, refuse, refuse_zeros, request_of_goals
 from forearm.cli.progress import ProgressBar
 from forearm.cli.states import read_numbers
 from forearm.drives.motor import DAC
@@ -83,7 +80,10 @@ def add_time_optimal(parser: argparse.ArgumentParser) -> None:
         help="least and most mass in the hand, kg: limits hold with every one between (default: none)",
     )
     fast.add_argument(
-        "--duration", type=POSITIVE, metavar="S", help="of the motion, s, above 0 (default: the shortest)"
+        "--duration",
+        type=POSITIVE,
+        metavar="S",
+        help="of the motion, s, above 0 (default: the shortest); with --snap too",
     )
     for end in ("start", "end"):
         fast.add_argument(
@@ -108,8 +108,10 @@ def check_options(given: argparse.Namespace, is_request: bool) -> None:
         said = ("q", "degrees", "form", "profile", "free_attitude", *OF_JOINTS, *OF_HAND, *OF_PATH)
         refuse(given, (*said, "continuity"), "a request or motion file says that itself; write it there.")
     elif not given.time_optimal:
-        refuse(given, ONLY_HERE, "it belongs to --time-optimal; add that, or leave it out.")
+        only = [name for name in ONLY_HERE if name != "duration" or given.snap is None]
+        refuse(given, only, "it belongs to --time-optimal; add that, or leave it out.")
     else:
+        refuse(given, ("snap",), "a time-optimal motion has no continuous snap; leave out one of both.")
         refuse(given, ("profile",), "the limits choose the speed of a time-optimal motion; leave it out.")
         if not given.goals:
             refuse(given, ("continuity",), "it belongs to --to and --pose, a spline through points.")
@@ -164,10 +166,7 @@ def _limits(given: argparse.Namespace, arm: Arm) -> dict[str, Any]:
     limits: dict[str, Any] = {}
     for name in OF_JOINTS:
         if (text := getattr(given, name)) is not None:
-            values = joint_limit(
-                arm, re.sub(r"\binf\b", "1e30", text), name, given.degrees and name in TURNING
-            )
-            limits[name] = np.where(values >= 1e28, np.inf, values)  # 1e30 degrees are less in radians
+            limits[name] = infinite_limit(arm, text, name, given.degrees and name in TURNING)
     for name in (*OF_HAND, "path_jerk"):
         if getattr(given, name) is not None:
             limits[name] = getattr(given, name)

@@ -46,6 +46,7 @@ DRIVES = ("torque", "voltage", "torque_file", "voltage_file", "plan", "plan_volt
 OF_CONTROLLERS = (
     "period",
     "encoder_bits",
+    "sensor_side",
     "tachometer_bits",
     "tachometer_range",
     "accelerometer_step",
@@ -166,6 +167,9 @@ def _add_integration(parser: argparse.ArgumentParser) -> None:
         "--record", type=Whole(1), default=1, metavar="N", help="keep every N-th step, N from 1 (default: 1)"
     )
     how.add_argument("--stops", action="store_true", help="stop when a joint reaches its limit")
+    how.add_argument(
+        "--effort-limits", action="store_true", help="motors give no more than max_effort of their joints"
+    )
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
@@ -226,6 +230,7 @@ def _simulated(given: argparse.Namespace, arm: Arm) -> Simulation:
             accuracy=Accuracy(given.rtol, given.atol),
             ending=Ending(given.stops),
             continued=before,
+            effort_limits=given.effort_limits,
             **_method(given, before),
             progress=bar,
         )
@@ -362,6 +367,7 @@ def _document(given: argparse.Namespace, run: Simulation) -> dict[str, Any]:
         "voltage": None if run.voltage is None else run.voltage[-1],
         "energy": {name: column[-1] for name, column in run.energy.items()},
         "lost": {name: block[-1] for name, block in run.lost.items()},
+        "drives": {name: block[-1] for name, block in run.drives.items()},
         "events": [{"t": e.t, "kind": e.kind, "joint": e.joint, "text": e.text} for e in run.events],
         "status": run.status.name.lower(),
         "message": run.message,

@@ -10,7 +10,8 @@ import numpy as np
 
 from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
-from forearm.codegen.simulation_step import TracedPlant, inputs
+from forearm.codegen.simulation_step import TracedPlant
+from forearm.codegen.traced_drives import inputs
 from forearm.dynamics.adaptive_step import AdaptiveState, EmbeddedPair, StepBounds, attempt
 from forearm.dynamics.driven_arm import BOUNDS, DRIVE, ONE, STATE, DrivenArm, sizes_of
 from forearm.symbols import Graph
@@ -18,7 +19,7 @@ from forearm.symbols import Graph
 
 def traced_attempt(plant: TracedPlant, pair: EmbeddedPair) -> Traced:
     """A step that is tried, from STATE, BOUNDS and DRIVE to STATE and the other fields of `Attempt`."""
-    graph, sizes = Graph(), sizes_of(plant.arm.n, pair.powers)
+    graph, sizes = Graph(), sizes_of(plant.coordinates, pair.powers)
     given: dict[str, Any] = {name: inputs(graph, name, sizes[name]) for name in (*STATE, *BOUNDS, *DRIVE)}
     one = {name: some[0] if name in ONE else some for name, some in given.items()}
     state = AdaptiveState(*(one[name] for name in STATE))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from forearm.codegen.elastic import FORWARD, INVERSE
 from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
 from forearm.drives.joint import depends_on_load
@@ -55,6 +57,7 @@ def _forward_derivatives(t: Tracing) -> Results:
 
 
 N_M = "N m (N where a joint slides)"
+RAD, RATE = "rad (m where a joint slides)", "rad/s (m/s where a joint slides)"
 BOTH = ("rotors", "friction")
 JOINTS = ("n",)
 SQUARE = ("n", "n")
@@ -214,11 +217,37 @@ FUNCTIONS: dict[str, Function] = {
         _forward_derivatives,
         drives=BOTH,
     ),
+    FORWARD: Function(
+        "Forward dynamics with elastic joints",
+        ("q", "qd", "theta", "thetad", "tau"),
+        {
+            "qdd": (JOINTS, "joint accelerations, rad/s^2 (m/s^2 where a joint slides)"),
+            "thetadd": (JOINTS, "motors' accelerations on the joints' side, qdd where a joint is rigid"),
+        },
+        lambda t: dict(zip(("qdd", "thetadd"), t.elastic.forward(), strict=True)),
+        drives=(*BOTH, "springs"),
+    ),
+    INVERSE: Function(
+        "Inverse dynamics with elastic joints",
+        ("q", "qd", "qdd", "qddd", "qdddd", "deflection"),
+        {
+            "tau": (JOINTS, f"motor torques times gear ratio, {N_M}"),
+            "theta": (JOINTS, f"motor angle / gear ratio, {RAD}"),
+            "thetad": (JOINTS, f"motor speed / gear ratio, {RATE}"),
+        },
+        lambda t: dict(zip(("tau", "theta", "thetad"), t.elastic.inverse(), strict=True)),
+        drives=(*BOTH, "springs"),
+    ),
 }
 MEANINGS = {
     "q": "joint coordinates, rad (m where a joint slides)",
     "qd": "joint velocities, rad/s (m/s where a joint slides)",
     "qdd": "joint accelerations, rad/s^2 (m/s^2 where a joint slides)",
+    "qddd": "rate of the joint accelerations, rad/s^3 (m/s^3 where a joint slides)",
+    "qdddd": "rate of that, rad/s^4 (m/s^4 where a joint slides)",
+    "theta": f"motor angle / gear ratio, {RAD}; not used where a joint is rigid",
+    "thetad": f"motor speed / gear ratio, {RATE}; not used where a joint is rigid",
+    "deflection": f"theta - q where a spring has damping, {RAD}; not used elsewhere",
     "tau": f"joint torques, {N_M}",
     "T": "pose of the hand in the base frame by rows, m",
 }
@@ -294,6 +323,17 @@ def column_groups(traced: Traced) -> list[list[Any]]:
     return [groups[column] for column in sorted(groups, reverse=True)]
 
 
+def _check_outputs(functions: Sequence[Function]) -> None:
+    """Those of elastic arms have outputs named as those of rigid ones: as one function they would be lost."""
+    for one, other in combinations(functions, 2):
+        shared = one.outputs.keys() & other.outputs.keys() - {"M"}
+        if shared:
+            raise InputError(
+                f"{one.title.lower()} and {other.title.lower()} both give {', '.join(sorted(shared))}; take "
+                "them one by one."
+            )
+
+
 def trace(tracing: Tracing, functions: Sequence[Function]) -> Traced:
     """A set of functions traced as one, and refined."""
     both = all(FUNCTIONS[name] in functions for name in ("inertia_matrix", "inverse_dynamics_derivatives"))
@@ -302,6 +342,7 @@ def trace(tracing: Tracing, functions: Sequence[Function]) -> Traced:
             "the inertia matrix and d tau / d qdd are not the same where friction depends on the load; take "
             "inertia_matrix and inverse_dynamics_derivatives one by one."
         )
+    _check_outputs(functions)
     results = {key: value for f in functions for key, value in f.trace(tracing).items()}
     tracing.name_turns()
     bodies = tracing.model.bodies

@@ -345,6 +345,11 @@ def _drives_said(arm: Arm, chosen: list[Function], tracing: Tracing) -> list[str
         ("friction", bool(rubbed), f"{kinds} friction"),
         ("friction", any(joint.bearings for joint in joints), "friction of bearings"),
         ("friction", any(joint.transmission is not None for joint in joints), "losses of gears"),
+        (
+            "springs",
+            any(joint.elasticity is not None for joint in joints),
+            "springs between motors and links",
+        ),
     )
     said = [words for part, there, words in parts if there and any(part in f.drives for f in chosen)]
     listed = " and ".join([*([", ".join(said[:-1])] if said[1:] else []), *said[-1:]])

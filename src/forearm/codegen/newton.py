@@ -11,7 +11,7 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
-from forearm.codegen.simulation_step import inputs
+from forearm.codegen.traced_drives import inputs
 from forearm.codegen.tracing import Tracing
 from forearm.kinematics.limits import is_periodic
 from forearm.kinematics.newton import Bounds, NewtonState, PoseTask, goes_on, run_nearby, step

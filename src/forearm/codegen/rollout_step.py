@@ -1,5 +1,5 @@
-"""One step of many simulations at once on the graph, in parts that code goes through one after the other:
-joints begin to move, the stages of a method, joints that stop.
+"""One step of many simulations at once on the graph: the accelerations of its stages, or all of it where
+joints stick and break loose.
 """
 
 from __future__ import annotations
@@ -12,20 +12,23 @@ import numpy as np
 from forearm.codegen.differentiated import reverse_of
 from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
-from forearm.codegen.simulation_step import STATES, NamedRegion, TracedPlant, inputs
+from forearm.codegen.simulation_step import NamedRegion, TracedPlant
+from forearm.codegen.traced_drives import inputs
 from forearm.dynamics.explicit_methods import ExplicitMethod
-from forearm.dynamics.fixed_step import StepState, Values, loosened, step, stopped
+from forearm.dynamics.fixed_step import StepState, Values
+from forearm.dynamics.located_step import step
 from forearm.symbols import Graph
 
 HELD = ("friction_sign", "is_free")
+STATES = ("q", "qd", *HELD, "load_guess")
 
 
 @dataclass(frozen=True, eq=False)
 class RolloutStep:
     """The step of a method for an arm; inputs are held over it.
 
-    Where no friction can hold a joint, `loosened` and `stopped` are None and the stages are all of it. Where
-    friction depends on the load, whose loads go from stage to stage, the `whole` step is one function.
+    Where friction can hold a joint, or depends on the load, whose loads go from stage to stage, the `whole`
+    step is one function; elsewhere its stages are all of it.
     """
 
     plant: TracedPlant
@@ -59,45 +62,9 @@ class RolloutStep:
         return reverse_of(traced, tuple(plant.parameters))
 
     @cached_property
-    def loosened(self) -> Traced | None:
-        """friction_sign and is_free (n,) once joints have begun to move, from the state and u."""
-        if not self.dry:
-            return None
-        graph = Graph()
-        self.plant.open_on(graph)
-        given = {name: inputs(graph, name, self.n) for name in ("q", "qd", *HELD, "u")}
-        state = StepState(given["q"], given["qd"], given[HELD[0]], given[HELD[1]], [])
-        made = loosened(self.plant, self.method, state, given["u"])
-        return _traced(graph, given, {name: getattr(made, name) for name in HELD})
-
-    @cached_property
-    def stopped(self) -> Traced | None:
-        """q, qd, friction_sign and is_free (n,) once joints have stopped, from the state before the stages,
-        from q_moved and qd_moved behind them, and the length h of the step. Of joints with dry friction the
-        change qd_change is taken, as it divides by that.
-        """
-        if not self.dry:
-            return None
-        graph = Graph()
-        self.plant.open_on(graph)
-        names = ("q", "qd", *HELD, "q_moved", "qd_moved", "qd_change")
-        given = {name: inputs(graph, name, self.n) for name in names} | {"h": inputs(graph, "h", 1)}
-        signs, free = (given[name] for name in HELD)
-        before = StepState(given["q"], given["qd"], signs, free, [])
-        qd = [
-            v + change if is_dry else moved
-            for v, change, moved, is_dry in zip(
-                given["qd"], given["qd_change"], given["qd_moved"], self.plant.dry, strict=True
-            )
-        ]
-        moved = StepState(given["q_moved"], qd, signs, free, [])
-        made = stopped(self.plant, before, moved, given["h"][0])
-        return _traced(graph, given, {name: getattr(made, name) for name in STATES[:-1]})
-
-    @cached_property
     def whole(self) -> Traced | None:
-        """All five states from themselves, u and h, where friction depends on the load."""
-        if not self.plant.loads:
+        """All states from themselves, u and h, where friction can hold a joint or depends on the load."""
+        if not self.plant.loads and not self.dry:
             return None
         graph = Graph()
         self.plant.open_on(graph)

@@ -1,10 +1,10 @@
-"""One step of a simulation on the graph: what `dynamics.fixed_step` does, with the functions of an arm traced
-once and called at every stage.
+"""One step of a simulation on the graph: what `dynamics.located_step` does, with the functions of an arm
+traced once and called at every stage.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,19 +14,27 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
+from forearm.codegen.traced_drives import TracedDrives, inputs
 from forearm.codegen.tracing import Tracing
-from forearm.drives.joint import count_of_loads, depends_on_load, drives_of, held_freedoms
-from forearm.drives.motor import constants_of
+from forearm.drives.coordinates import Coordinates, coordinates_of
+from forearm.drives.joint import count_of_loads, depends_on_load
+from forearm.drives.motor import constants_of, most_currents
 from forearm.dynamics.explicit_methods import ExplicitMethod
-from forearm.dynamics.fixed_step import StepState, Values, step
+from forearm.dynamics.fixed_step import StepState, Values
 from forearm.dynamics.load_friction import CLOSE, held
-from forearm.symbols import Expr, Graph, Region, refined
+from forearm.dynamics.located_step import step
+from forearm.kinematics.limits import middle
+from forearm.reduction.plan import PLAIN_PLAN
+from forearm.symbols import Expr, Graph, Region, evaluate, refined
 from forearm.symbols.evaluate import called
-from forearm.symbols.scalars import choose
+from forearm.symbols.linear import inverse_symmetric
+from forearm.symbols.scalars import choose, is_zero
 
 # of the torques: what a stage may leave of the equation, less than the method leaves of the motion
 ROUGH = 1e-10
-STATES = ("q", "qd", "friction_sign", "is_free", "load_guess")
+# of the inertia that a bristle brakes: steps follow it as it is while it brakes less than this in one of them
+EASED = 2.0
+STATES = ("q", "qd", "friction_sign", "is_free", "load_guess", "contact")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,34 +63,61 @@ class TracedPlant:
     """An arm driven by torques or by voltages, each of its functions traced when it is first asked for.
 
     `parameters` are left open, with the arm's own values; `opened` are the symbols for them on the graph
-    of a step, which `open_on` makes. `single` says that code is for float32.
+    of a step, which `open_on` makes. `single` says that code is for float32, `windings` that currents behind
+    an inductance are states, `is_limited` that motors give no more than the joints' max_effort.
     """
 
     def __init__(
-        self, arm: Arm, voltage: bool, parameters: Mapping[str, float] | None = None, single: bool = False
+        self,
+        arm: Arm,
+        voltage: bool,
+        parameters: Mapping[str, float] | None = None,
+        single: bool = False,
+        *,
+        windings: bool = False,
+        is_limited: bool = False,
     ) -> None:
         self.arm, self.voltage, self.parameters, self.single = arm, voltage, dict(parameters or {}), single
-        self.dry: Sequence[bool] = held_by_friction(arm, self.parameters)
-        self.loads = count_of_loads(arm)
+        self.is_limited = is_limited
+        self.coordinates = coordinates_of(arm, windings and voltage)
+        self.dry: Sequence[bool] = held_by_friction(self.coordinates, self.parameters)
+        self.relaxing: Sequence[int] = self.coordinates.relaxing
+        self.loads = count_of_loads(self.coordinates.mechanics)
         self.opened: dict[str, Any] = {}
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many numbers each state has."""
+        m = self.coordinates.count
+        return dict.fromkeys(STATES, m) | {
+            "load_guess": 2 * self.loads,
+            "contact": len(self.coordinates.gaps),
+        }
 
     def open_on(self, graph: Graph) -> None:
         """What is traced from now on is traced on this graph."""
         self.opened = {name: graph.parameter(name) for name in self.parameters}
 
     def torques(self, u: Values, qd: Values) -> Values:
-        """The inputs themselves, or what the motors make of voltages within their limits."""
+        """What each motor gives (n): the inputs themselves, or what it makes of voltages within its limits;
+        or of its current, where that is a state.
+        """
         return self._torques(u, qd, self.opened)
 
     def _torques(self, u: Values, qd: Values, symbols: Mapping[str, Any]) -> Values:
-        if not self.voltage:
-            return list(u)
-        c = constants_of(self.arm)
-        made = []
-        for j, (V, rate) in enumerate(zip(u, qd, strict=True)):
-            K, R = self._constant(j, float(c.K[j]), symbols), float(c.R[j])
-            V = _clipped(V, float(c.most_voltage[j]))
-            made.append(K * _clipped((V - K * rate) * (1.0 / R), float(c.most_current[j])))
+        made = list(u)
+        c = constants_of(self.arm) if self.voltage else None
+        most = most_currents(self.arm, self.is_limited) if self.voltage else []
+        for j, (V, place) in enumerate(zip(u, self.coordinates.motors, strict=True)):
+            if c is not None:
+                K, R = self._constant(j, float(c.K[j]), symbols), float(c.R[j])
+                V = _clipped(V, float(c.most_voltage[j]))
+                if j in self.coordinates.currents:
+                    made[j] = K * qd[self.coordinates.currents[j]]
+                else:
+                    made[j] = K * _clipped((V - K * qd[place]) * (1.0 / R), most[j])
+            elif self.is_limited and (effort := self.arm.joints[j].max_effort) is not None:
+                made[j] = _clipped(made[j], effort)
         return made
 
     def _constant(self, j: int, K: float, symbols: Mapping[str, Any]) -> Any:
@@ -92,28 +127,141 @@ class TracedPlant:
         assert joint.motor is not None
         return K if N is None else N * float(joint.motor.torque_constant or 0.0)
 
-    def accelerations(self, q: Values, qd: Values, u: Values, state: StepState, loads: Values) -> Values:
-        """Accelerations, and behind them the loads where friction depends on them."""
-        signs = {"friction_sign": state.friction_sign, "is_free": state.is_free}
+    def given(self, q: Values, qd: Values, u: Values, contact: Values) -> Values:
+        """What drives each coordinate: springs the links behind them, motors their rotors and the others."""
+        return self.coordinates.given(q, qd, self.torques(u, qd), contact)
+
+    def flanks(self, q: Values, qd: Values, contact: Values) -> Values:
+        """For each gap something above 0 as long as it stays at its flank, or between both."""
+        return self.coordinates.flanks(q, qd, contact)
+
+    def next_contact(self, q: Values, contact: Values) -> Values:
+        """For each gap the flank after the one where it is."""
+        return self.coordinates.next_contact(q, contact)
+
+    def relaxation(self, place: int, qd: Values, u: Values) -> tuple[Any, Any]:
+        """How fast a bristle or a current goes to its target, 1/s, and the target."""
+        for bristle in self.coordinates.bristles:
+            if bristle.place == place:
+                return bristle.law.speed_of_slip(bristle.speed(qd))
+        j, c = self._wound(place), constants_of(self.arm)
+        R, K = float(c.R[j]), self._constant(j, float(c.K[j]), self.opened)
+        V = _clipped(u[j], float(c.most_voltage[j]))
+        return R / float(c.inductance[j]), (V - K * qd[self.coordinates.motors[j]]) * (1.0 / R)
+
+    def bounded(self, place: int, value: Any) -> Any:
+        """A current within its motor's limits."""
+        if place < self.coordinates.count - len(self.coordinates.windings):
+            return value
+        return _clipped(value, most_currents(self.arm, self.is_limited)[self._wound(place)])
+
+    def _wound(self, place: int) -> int:
+        """The freedom whose current has this coordinate."""
+        return next(j for j, at in self.coordinates.currents.items() if at == place)
+
+    def accelerations(
+        self, q: Values, qd: Values, u: Values, state: StepState, loads: Values, h: Any = 0.0
+    ) -> Values:
+        """Accelerations, and behind them the loads where friction depends on them; for steps of h."""
         if not self.loads:
-            return self.cold(self.opened, q=q, qd=qd, u=u, **signs)
-        return self.warm(self.opened, q=q, qd=qd, u=u, **signs, load_guess=loads)
+            return self.accurate(q, qd, u, state.friction_sign, state.is_free, state.contact, h)
+        held = {"friction_sign": state.friction_sign, "is_free": state.is_free, "contact": state.contact}
+        held |= {"rubbed": self._rubbed(qd), "eased": self._eased(qd, h)}
+        made = self.warm(self.opened, q=q, qd=qd, u=u, **held, load_guess=loads)
+        bodies = self.coordinates.bodies
+        return [*made[:bodies], *self._relaxing_rates(qd, u), *made[bodies:]]
 
-    def accurate(self, q: Values, qd: Values, u: Values, friction_sign: Values, is_free: Values) -> Values:
-        """Accelerations to all digits, from loads that are not known before."""
-        return self.cold(self.opened, q=q, qd=qd, u=u, friction_sign=friction_sign, is_free=is_free)
+    def accurate(
+        self,
+        q: Values,
+        qd: Values,
+        u: Values,
+        friction_sign: Values,
+        is_free: Values,
+        contact: Sequence[Any] = (),
+        h: Any = 0.0,
+    ) -> Values:
+        """Accelerations to all digits, from loads that are not known before; for steps of h."""
+        held = {"friction_sign": friction_sign, "is_free": is_free, "contact": list(contact)}
+        held |= {"rubbed": self._rubbed(qd), "eased": self._eased(qd, h)}
+        made = self.cold(self.opened, q=q, qd=qd, u=u, **held)
+        return [*made, *self._relaxing_rates(qd, u)]
 
-    def required(self, q: Values, qd: Values, qdd: Values, friction_sign: Values) -> Values:
-        """What drives must give, friction in these directions."""
-        return self.needed(self.opened, q=q, qd=qd, u=qdd, friction_sign=friction_sign)
+    def _eased(self, qd: Values, h: Any) -> Values:
+        """The inertia that makes a bristle brake within a step rather than faster, as an implicit step would:
+        none where the joint is heavy enough for the step.
+        """
+        made = []
+        for b, light in zip(self.coordinates.bristles, self._lightest, strict=True):
+            extra = 0.0 if is_zero(h) else h * b.law.braking(b.speed(qd), qd[b.place], h)
+            made.append(choose(EASED * light, extra, extra, 0.0))
+        return made
+
+    @cached_property
+    def _lightest(self) -> list[float]:
+        """What each bristle moves where all other joints give way, in mid-range, kg m^2 (kg)."""
+        if not self.coordinates.bristles:
+            return []
+        arm = self.coordinates.mechanics
+        tracing = Tracing(arm, {}, plan=PLAIN_PLAN)
+        posture = {f"q[{i}]": x for i, x in enumerate(middle(arm).tolist())}
+        M = np.array(evaluate(tracing.graph, list(tracing.inertia_matrix().flat), posture), dtype=object)
+        try:
+            W = inverse_symmetric(M.reshape(arm.n, arm.n))
+        except ZeroDivisionError:
+            return [np.inf] * len(self.coordinates.bristles)
+        alone = {rotor.place: rotor.inertia for rotor in self.coordinates.alone}
+        return [
+            float(f"{alone.get(b.on) or 1.0 / (W[b.on, b.on] * b.multiplier**2):.2g}")
+            for b in self.coordinates.bristles
+        ]
+
+    def _rubbed(self, qd: Values) -> Values:
+        """The friction of bristles, which goes into what is traced of the bodies."""
+        return [b.law.torque(b.speed(qd), qd[b.place]) for b in self.coordinates.bristles]
+
+    def _relaxing_rates(self, qd: Values, u: Values) -> Values:
+        """z' of bristles and i' of currents."""
+        made = [b.law.rate(b.speed(qd), qd[b.place]) for b in self.coordinates.bristles]
+        for place in self.coordinates.currents.values():
+            rate, target = self.relaxation(place, qd, u)
+            made.append(rate * (target - qd[place]))
+        return made
+
+    def required(
+        self,
+        q: Values,
+        qd: Values,
+        qdd: Values,
+        friction_signs: tuple[Values, Values],
+        contact: Sequence[Any] = (),
+    ) -> tuple[Values, Values]:
+        """What drives must give, friction in these directions, and in those."""
+        held = {"friction_sign": friction_signs[0], "other_sign": friction_signs[1], "contact": list(contact)}
+        made = self.needed_both(self.opened, q=q, qd=qd, u=qdd, rubbed=self._rubbed(qd), **held)
+        rest, bodies = [0.0] * len(self.relaxing), self.coordinates.bodies
+        return [*made[:bodies], *rest], [*made[bodies:], *rest]
+
+    def required_one_way(
+        self, q: Values, qd: Values, qdd: Values, friction_sign: Values, contact: Sequence[Any] = ()
+    ) -> Values:
+        """The same of one list of directions."""
+        held = {"friction_sign": friction_sign, "contact": list(contact)}
+        made = self.needed(self.opened, q=q, qd=qd, u=qdd, rubbed=self._rubbed(qd), **held)
+        return [*made, *([0.0] * len(self.relaxing))]
 
     def settled(self, q: Values, qd: Values, is_free: Values) -> Values:
         """Velocities once impulses at joints that stand have brought these to rest, and moved the others."""
         return self.resting(self.opened, q=q, qd=qd, is_free=is_free)
 
+    def _drives(self) -> TracedDrives:
+        return TracedDrives(self.coordinates, self.dry, self.parameters, self.single)
+
     @cached_property
     def cold(self) -> NamedRegion:
-        """Accelerations alone; where friction depends on the load, from the loads at rest on."""
+        """Accelerations of links and rotors alone; where friction depends on the load, from the loads at rest
+        on.
+        """
         return self._accelerating(False)
 
     @cached_property
@@ -122,29 +270,43 @@ class TracedPlant:
         return self._accelerating(True)
 
     def _accelerating(self, warm: bool) -> NamedRegion:
-        tracing, n, title = self._tracing(), self.arm.n, "accelerations"
-        u, (signs, free) = inputs(tracing.graph, "u", n), self._flags(tracing)
-        tau = self._torques(u, tracing.qd, tracing.symbols)
-        if not depends_on_load(self.arm):
-            return NamedRegion.of(*_list(tracing.graph, tracing.held_forward(tau, signs, free)), title)
-        guess = inputs(tracing.graph, "load_guess", self.loads) if warm else None
-        found = tracing.under_load.found(tau, signs, free, guess, ROUGH if warm else CLOSE)
-        results = [*tracing.under_load.spoilt(found), *(found.felt if warm else ())]
-        return NamedRegion.of(*_list(tracing.graph, results), title)
+        t = self._drives()
+        t.ease()
+        u = inputs(t.graph, "u", self.arm.n)
+        pushes = t.pushes(self._torques(u, t.xd, t.tracing.symbols))
+        m = self.coordinates.mechanics.n
+        felt: list[Any] = []
+        if depends_on_load(self.coordinates.mechanics):
+            guess = inputs(t.graph, "load_guess", self.loads) if warm else None
+            under_load = t.tracing.under_load
+            found = under_load.found(pushes[:m], t.ways(t.signs), t.free[:m], guess, ROUGH if warm else CLOSE)
+            made, felt = list(under_load.spoilt(found)), list(found.felt if warm else ())
+        else:
+            made = t.tracing.held_forward(pushes[:m], t.ways(t.signs), t.free[:m])
+        return NamedRegion.of(*_list(t.graph, [*made, *t.rotors(pushes), *felt]), "accelerations")
 
     @cached_property
     def needed(self) -> NamedRegion:
         """What drives must give at accelerations that stand in the place of u."""
-        tracing = self._tracing()
-        x, (signs, _) = inputs(tracing.graph, "u", self.arm.n), self._flags(tracing)
-        tau = tracing.inverse(tracing.qd, x, signs)
-        return NamedRegion.of(*_list(tracing.graph, tau), "torques needed")
+        t = self._drives()
+        x = inputs(t.graph, "u", self.coordinates.bodies)
+        return NamedRegion.of(*_list(t.graph, t.needed(x, t.signs)), "torques needed")
+
+    @cached_property
+    def needed_both(self) -> NamedRegion:
+        """The same of two lists of directions, behind each other."""
+        t = self._drives()
+        x = inputs(t.graph, "u", self.coordinates.bodies)
+        other = inputs(t.graph, "other_sign", self.coordinates.count)
+        made = [*t.needed(x, t.signs), *t.needed(x, other)]
+        return NamedRegion.of(*_list(t.graph, made), "torques needed")
 
     @cached_property
     def resting(self) -> NamedRegion:
         """Velocities after the impulses; seldom asked, and not worth refining."""
-        tracing = self._tracing()
-        M, qd, (_, free) = tracing.inertia_matrix(), tracing.qd, self._flags(tracing)
+        t = self._drives()
+        tracing = t.tracing
+        M, qd, free = tracing.inertia_matrix(), tracing.qd, t.free
         lost = [(1.0 - a) * v for a, v in zip(free, qd, strict=True)]
         dry = np.flatnonzero(self.dry)
         pushed = [a * sum((M[i, j] * lost[j] for j in dry), 0.0) for i, a in enumerate(free)]
@@ -152,23 +314,10 @@ class TracedPlant:
         settled = [a * v + c for a, v, c in zip(free, qd, change, strict=True)]
         return NamedRegion.of(tracing.graph, settled, "velocities settled")
 
-    def _tracing(self) -> Tracing:
-        return Tracing(self.arm, self.parameters, single=self.single)
-
-    def _flags(self, tracing: Tracing) -> tuple[Values | None, Values]:
-        """Directions of friction as the joints have them, none where none is dry; and which freedoms move."""
-        if not any(self.dry):
-            return None, [1.0] * self.arm.n
-        signs, free = (inputs(tracing.graph, name, self.arm.n) for name in ("friction_sign", "is_free"))
-        joints = [signs[d.freedom] * (1.0 if d.multiplier > 0.0 else -1.0) for d in drives_of(self.arm)]
-        return joints, [a if is_dry else 1.0 for a, is_dry in zip(free, self.dry, strict=True)]
-
 
 def traced_step(plant: TracedPlant, method: ExplicitMethod) -> Traced:
     """A whole step: states, inputs u with their `change` until its end, and its length h in, states out."""
-    n = plant.arm.n
-    sizes = dict.fromkeys(STATES, n) | {"load_guess": 2 * plant.loads}
-    graph = Graph()
+    n, sizes, graph = plant.arm.n, plant.sizes, Graph()
     given = {
         name: inputs(graph, name, size) for name, size in (sizes | {"u": n, "change": n, "h": 1}).items()
     }
@@ -179,20 +328,23 @@ def traced_step(plant: TracedPlant, method: ExplicitMethod) -> Traced:
 
 
 def traced_accelerations(plant: TracedPlant) -> Traced:
-    """Accelerations `out` from (q, qd, u, friction_sign, is_free)."""
-    return _alone(plant.arm.n, plant.cold, ("q", "qd", "u", "friction_sign", "is_free"))
+    """Accelerations `out` from (q, qd, u, friction_sign, is_free, contact), the last if there are gaps."""
+    sizes = {name: plant.sizes[name] for name in ("friction_sign", "is_free", "contact")}
+    return _alone(plant, plant.accurate, {"u": plant.arm.n} | sizes)
 
 
 def traced_requirement(plant: TracedPlant) -> Traced:
-    """What drives must give, `out`, from (q, qd, u, friction_sign), u being accelerations."""
-    return _alone(plant.arm.n, plant.needed, ("q", "qd", "u", "friction_sign"))
+    """What drives must give, `out`, from (q, qd, u, friction_sign, contact), u being accelerations (m)."""
+    sizes = {name: plant.sizes[name] for name in ("friction_sign", "contact")}
+    return _alone(plant, plant.required_one_way, {"u": plant.coordinates.count} | sizes)
 
 
-def _alone(n: int, function: NamedRegion, names: tuple[str, ...]) -> Traced:
-    graph = Graph()
-    given = {name: inputs(graph, name, n) for name in names}
-    results = {"out": np.array(function(None, **given), dtype=object)}
-    return Traced(graph, results, *_arguments(given, {"out": n}))
+def _alone(plant: TracedPlant, function: Callable[..., Values], sizes: Mapping[str, int]) -> Traced:
+    graph, m = Graph(), plant.coordinates.count
+    sizes = {"q": m, "qd": m, **sizes}
+    given = {name: inputs(graph, name, size) for name, size in sizes.items() if size}
+    results = {"out": np.array(function(*given.values()), dtype=object)}
+    return Traced(graph, results, *_arguments(given, {"out": m}))
 
 
 def _arguments(
@@ -204,19 +356,15 @@ def _arguments(
     )
 
 
-def held_by_friction(arm: Arm, parameters: Iterable[str]) -> list[bool]:
-    """For each freedom whether friction can hold it, as it is or with other figures for what is open."""
-    made = held_freedoms(arm)
-    for body in arm.moving.bodies:
+def held_by_friction(coordinates: Coordinates, parameters: Iterable[str]) -> list[bool]:
+    """For each coordinate whether friction can hold it, as it is or with other figures for what is open."""
+    made = list(coordinates.dry)
+    rough = {b.body for b in coordinates.bristles}
+    for k, body in enumerate(coordinates.mechanics.moving.bodies):
         dry = tuple(f"{body.joint.name}.friction.{kind}." for kind in ("coulomb", "static"))
-        if any(name.startswith(dry) for name in parameters):
+        if k not in rough and any(name.startswith(dry) for name in parameters):
             made[body.freedom] = True
     return made
-
-
-def inputs(graph: Graph, name: str, count: int) -> list[Any]:
-    """So many symbols, name[0] and so on."""
-    return [graph.input(f"{name}[{j}]") for j in range(count)]
 
 
 def _list(graph: Graph, results: Sequence[Any]) -> tuple[Graph, list[Any]]:

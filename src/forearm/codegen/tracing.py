@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from forearm.arm.arm import Arm
+from forearm.codegen.elastic import ElasticTracing
 from forearm.codegen.inverse_kinematics import branches as traced_branches
 from forearm.codegen.load_friction import UnderLoad
 from forearm.drives.joint import Reaction, depends_on_load, driven, needs_reactions, rotors
-from forearm.drives.parameters import drives_over
+from forearm.drives.parameters import drive_values, drives_over
 from forearm.dynamics.forward import articulated_body, idle_joints, singular
 from forearm.dynamics.load_friction import held, reactions_of
 from forearm.dynamics.newton_euler import newton_euler
@@ -32,7 +33,7 @@ from forearm.reduction.derivatives import DerivativeChoices, derivatives
 from forearm.reduction.geometry import geometry_values
 from forearm.reduction.plan import ReductionPlan, placed, planned
 from forearm.reduction.search import best_choices
-from forearm.reduction.symbolic import best_plan_for, symbolic_chain, symbolic_model
+from forearm.reduction.symbolic import best_plan_for, parameter_values, symbolic_chain, symbolic_model
 from forearm.symbols import Expr, Graph, derivative, jacobian, substituted
 from forearm.symbols.graph import ADD, COS, INPUT, MUL, SIN, SUB
 from forearm.symbols.linear import inverse_symmetric, solve_symmetric
@@ -50,6 +51,13 @@ class Tracing:
     What two functions share is there once.
     """
 
+    graph: Graph
+    q: list[Expr]
+    qd: list[Expr]
+    qdd: list[Expr]
+    tau: list[Expr]
+    _marked: int
+
     def __init__(
         self,
         arm: Arm,
@@ -57,19 +65,36 @@ class Tracing:
         formulation: str | None = None,
         plan: ReductionPlan | None = None,
         single: bool = False,
+        beside: Tracing | None = None,
     ) -> None:
         self.arm, self.parameters, self.formulation, self.single = arm, parameters, formulation, single
-        self.graph = Graph()
+        self.graph = Graph() if beside is None else beside.graph
         self.model = model_of(arm)
-        n = arm.n
-        self.q, self.qd, self.qdd, self.tau = (
-            [self.graph.input(f"{name}[{i}]") for i in range(n)] for name in ("q", "qd", "qdd", "tau")
-        )
-        self.symbols = {name: self.graph.parameter(name) for name in parameters}
+        if beside is None:
+            self.q, self.qd, self.qdd, self.tau = (self.inputs(name) for name in ("q", "qd", "qdd", "tau"))
+            self.symbols = {name: self.graph.parameter(name) for name in parameters}
+        else:
+            self.q, self.qd, self.qdd, self.tau = beside.q, beside.qd, beside.qdd, beside.tau
+            self.symbols = {name: beside.symbols[name] for name in parameters}
         self.asked_plan = plan
         self.drives = drives_over(arm, self.symbols)
-        self.rotor = rotors(self.drives, n)
-        self._marked = 0
+        self.rotor = rotors(self.drives, arm.n)
+        self._marked = 0 if beside is None else beside._marked
+
+    def inputs(self, name: str) -> list[Expr]:
+        """New inputs, one for each freedom."""
+        return [self.graph.input(f"{name}[{i}]") for i in range(self.arm.n)]
+
+    def beside(self, arm: Arm) -> Tracing:
+        """Another arm on the same graph, at the same states, with those of the symbols that it has."""
+        known = parameter_values(arm) | drive_values(arm)
+        parameters = {name: value for name, value in self.parameters.items() if name in known}
+        return Tracing(arm, parameters, None, self.asked_plan, self.single, self)
+
+    @cached_property
+    def elastic(self) -> ElasticTracing:
+        """The dynamics with springs between motors and links."""
+        return ElasticTracing(self)
 
     @cached_property
     def plain(self) -> Chain:
@@ -96,12 +121,19 @@ class Tracing:
     @property
     def regrouped(self) -> bool:
         """Whether anything was traced on the regrouped chain."""
-        return "chain" in self.__dict__
+        return "chain" in self.__dict__ or any(part.regrouped for part in self._parts)
+
+    @property
+    def _parts(self) -> list[Tracing]:
+        """What was traced beside it."""
+        return self.elastic.parts if "elastic" in self.__dict__ else []
 
     @property
     def unit(self) -> float | None:
         """The length in m that counts as 1 inside, where it was used."""
-        if not self.regrouped or self.plan.unit is None:
+        if "chain" not in self.__dict__:
+            return next((part.unit for part in self._parts), None)
+        if self.plan.unit is None:
             return None
         segment, entry = self.plan.unit
         length = placed(self.plain, self.plan).segments[segment].l[entry]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from forearm.control.controller import Controller, Sample
     from forearm.control.controllers.admittance import Admittance
     from forearm.control.controllers.computed_torque import ComputedTorque
+    from forearm.control.controllers.elastic import ElasticFeedForward, MotorPD, StateFeedback
     from forearm.control.controllers.feedforward import FeedForward, FeedForwardPD
     from forearm.control.controllers.gravity_compensation import GravityCompensation
     from forearm.control.controllers.hand_gains import hand_inertia
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from forearm.control.controllers.operational_space import OperationalSpace
     from forearm.control.controllers.pd import PD, PID
     from forearm.control.controllers.simplified import Saving, counterbalanced, locked_arm, savings
+    from forearm.control.elastic_gains import stable_motor_inertias, state_gains
     from forearm.control.extrapolation import FirstOrder
     from forearm.control.fixed_code import FixedPoint, fixed_point
     from forearm.control.gains import (
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
         stable_inertias,
     )
     from forearm.control.loop import run
-    from forearm.control.model_error import perturbed, without_friction
+    from forearm.control.model_error import perturbed, without_backlash, without_friction
     from forearm.control.path_length import PathLength
     from forearm.control.precomputed import Precomputed
     from forearm.control.procedures import Procedural, procedure
@@ -52,6 +54,7 @@ _LATER = {
     "bits": ("bits_needed",),
     "by_name": ("controller_by_name",),
     "code": ("controller_code",),
+    "elastic_gains": ("stable_motor_inertias", "state_gains"),
     "extrapolation": ("FirstOrder",),
     "fixed_code": ("FixedPoint", "fixed_point"),
     "path_length": ("PathLength",),
@@ -62,6 +65,7 @@ _LATER = {
     "controller": ("Controller", "Sample"),
     "controllers.admittance": ("Admittance",),
     "controllers.computed_torque": ("ComputedTorque",),
+    "controllers.elastic": ("ElasticFeedForward", "MotorPD", "StateFeedback"),
     "controllers.feedforward": ("FeedForward", "FeedForwardPD"),
     "controllers.gravity_compensation": ("GravityCompensation",),
     "controllers.hand_gains": ("hand_inertia",),
@@ -71,7 +75,7 @@ _LATER = {
     "controllers.simplified": ("Saving", "counterbalanced", "locked_arm", "savings"),
     "gains": ("Gains", "stable_inertias", "critically_damped", "joint_inertias", "largest_bandwidth"),
     "loop": ("Run", "run"),
-    "model_error": ("perturbed", "without_friction"),
+    "model_error": ("perturbed", "without_backlash", "without_friction"),
     "reference": ("hold", "smooth", "default_motion"),
     "rollout_laws": ("rollout_controller",),
     "sampling": ("natural_frequencies", "period_for", "sampling_period"),
@@ -99,6 +103,7 @@ __all__ = [
     "Comparison",
     "ComputedTorque",
     "Controller",
+    "ElasticFeedForward",
     "Encoder",
     "FeedForward",
     "FeedForwardPD",
@@ -107,6 +112,7 @@ __all__ = [
     "Gains",
     "GravityCompensation",
     "Impedance",
+    "MotorPD",
     "OperationalSpace",
     "PathLength",
     "Precomputed",
@@ -116,6 +122,7 @@ __all__ = [
     "Sample",
     "Saving",
     "Sensors",
+    "StateFeedback",
     "Store",
     "Stored",
     "Tachometer",
@@ -144,6 +151,9 @@ __all__ = [
     "savings",
     "smooth",
     "stable_inertias",
+    "stable_motor_inertias",
+    "state_gains",
+    "without_backlash",
     "without_friction",
 ]
 

@@ -86,18 +86,13 @@ class Amplifiers:
     def of(arm: Arm, plant: Arm, actuators: Actuators) -> Amplifiers:
         """Those between a controller that believes in `arm` and the plant."""
         by_voltage, dac = actuators.by_voltage, actuators.dac
-        if by_voltage and has_inductance(plant):
-            raise InputError(
-                f"run: motors of {plant.name!r} have inductance, which steps of fixed length leave out; take "
-                "forearm.simulation.without_inductance(arm) for the plant."
-            )
         believed = constants_of(arm) if by_voltage else None
         if by_voltage:
             constants_of(plant)
         converter = None if dac is None else converter_of(plant, dac)
         return Amplifiers(
             plant,
-            simulator_of(plant, by_voltage, METHOD),
+            simulator_of(plant, by_voltage, METHOD, windings=by_voltage and has_inductance(plant)),
             believed,
             converter,
             most_torques(plant),
@@ -107,7 +102,7 @@ class Amplifiers:
     @cached_property
     def asking(self) -> Callable[[Floats, Floats], Floats]:
         """What is asked of the converter for a torque, within what the joint bears,
-        at a measured velocity.
+        at a measured velocity of the motor.
         """
         if self.believed is None:
             return lambda tau, qd: tau
@@ -128,13 +123,18 @@ class Amplifiers:
         most = constants_of(self.plant).most_voltage
         return np.clip(given, -most, most)
 
-    def is_short(self, commands: Floats, asked: Floats, given: Floats, qd: Floats) -> NDArray[np.bool_]:
-        """Where less was given than asked for at the start of each period, (m, n)."""
+    def is_short(self, commands: Floats, asked: Floats, given: Floats, xd: Floats) -> NDArray[np.bool_]:
+        """Where less was given than asked for at the start of each period, (T, n), at velocities of all
+        coordinates (T, m); a current behind an inductance is at its limit there.
+        """
         if self.believed is None:
             return np.asarray(np.abs(asked - given) > 0.0)
         c = constants_of(self.plant)
         over = (np.abs(commands) > self.allowed) | (np.abs(given) > c.most_voltage)
-        over |= np.abs((self.bounded(given) - c.K * qd) / c.R) > c.most_current
+        limited = np.abs((self.bounded(given) - c.K * xd[:, self.simulator.motors]) / c.R) > c.most_current
+        for freedom, place in self.simulator.coordinates.currents.items():
+            limited[:, freedom] = np.abs(xd[:, place]) >= c.most_current[freedom]
+        over |= limited
         if self.converter is not None:
             over |= self.converter.out(asked)[1]
         return over

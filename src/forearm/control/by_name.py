@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
+from forearm.arm.elastic import is_elastic
 from forearm.control.actuators import DIRECT, Actuators
 from forearm.control.controller import Controller
+from forearm.control.elastic_gains import stable_motor_inertias
 from forearm.control.gains import BANDWIDTH, stable_inertias
 from forearm.control.reference import sampled
 from forearm.control.registry import Setting, available
+from forearm.control.sensors import Side
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.values import check_kind, frozen_array
 
@@ -22,18 +25,25 @@ OF_PLANTS = ("counterbalanced", "still joints locked")  # what is done to the ar
 
 
 def setting_for(
-    arm: Arm, motion: Any, period: float, bandwidth: float, delay: int, inertias: ArrayLike | None = None
+    arm: Arm,
+    motion: Any,
+    period: float,
+    bandwidth: float,
+    delay: int,
+    inertias: ArrayLike | None = None,
+    side: Side | None = None,
 ) -> Setting:
     """What controllers are made for: the motion at every period, and gains that do not shake the arm, or
-    those of given inertias.
+    those of given inertias; behind springs, that do not shake its rotors.
     """
     reference = sampled(arm, motion, period)
     postures = reference.q[np.linspace(0, len(reference.q) - 1, POSTURES).astype(int)]
     if inertias is None:
-        d = stable_inertias(arm, postures, bandwidth, period, delay)
+        stable = stable_motor_inertias if is_elastic(arm) else stable_inertias
+        d = stable(arm, postures, bandwidth, period, delay)
     else:
         d = frozen_array(inertias, (arm.n,), "inertias")
-    return Setting(arm, motion, reference, bandwidth, d, period, delay)
+    return Setting(arm, motion, reference, bandwidth, d, period, delay, side)
 
 
 def controller_by_name(

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm, check_arm
+from forearm.arm.elastic import is_elastic
 from forearm.control.actuators import DIRECT, Actuators, OldActuators
 from forearm.control.bookkeeping import check_motion
 from forearm.control.by_name import setting_for
@@ -23,7 +24,7 @@ from forearm.control.loop import run
 from forearm.control.reference import Reference, default_motion
 from forearm.control.registry import ControllerTrial, Setting, trials
 from forearm.control.sampling import sampling_period
-from forearm.control.sensors import Sensors, exact_accelerations
+from forearm.control.sensors import Sensors, all_of, exact_accelerations
 from forearm.kinematics.limits import behind_limits
 from forearm.progress import Progress
 from forearm.simulation.arguments import with_old
@@ -211,13 +212,15 @@ def compare(
 
     Args:
         arm: what the controllers believe in.
-        motion: the wanted motion; None: `default_motion` of 2 s.
-        controllers: names, or controllers ready made; None: all that suit the arm and the motion.
+        motion: the wanted motion; None: `default_motion` of 2 s, of continuous snap where joints are elastic.
+        controllers: names, or controllers ready made; None: all that suit the arm, the motion and the
+            sensors.
         period: sampling period, s; None: the converter's, or 1 ms.
         bandwidth: of the feedback, rad/s.
         plant: what moves; None: `arm`.
         payload: mass of a point at the hand's origin, kg; None: a twentieth of the moving mass.
-        sensors: what the controllers are told; None: all of the state, accelerations too.
+        sensors: what the controllers are told; None: all of the state, of motors behind springs and
+            accelerations too.
         actuators: how commands reach the plant.
         progress: called before each with how many are done, how many there are, and its name.
         **old: fields of `actuators` as arguments of their own; deprecated.
@@ -226,7 +229,9 @@ def compare(
         (actuators,) = with_old("compare", old, actuators=actuators)
     check_arm(arm, "compare, arm")
     check_kind(actuators, Actuators, "compare, actuators")
-    motion = default_motion(arm) if motion is None else motion
+    true = arm if plant is None else plant
+    check_arm(true, "compare, plant")
+    motion = default_motion(true if is_elastic(true) else arm) if motion is None else motion
     check_motion(arm, motion)
     T = (
         check_number(1e-3 if period is None else period, "compare, period", above=0.0)
@@ -235,11 +240,11 @@ def compare(
     )
     mass = LOAD * sum(body.mass for body in arm.moving.bodies) if payload is None else payload
     mass = check_number(mass, "compare, payload", minimum=0.0)
-    setting = setting_for(arm, motion, T, bandwidth, actuators.delay)
+    sensors = all_of(true, exact_accelerations) if sensors is None else sensors
+    check_kind(sensors, Sensors, "compare, sensors")
+    setting = setting_for(arm, motion, T, bandwidth, actuators.delay, side=sensors.side)
     reference = setting.reference
-    sensors = Sensors(accelerometers=exact_accelerations) if sensors is None else sensors
     options = {"period": period, "sensors": sensors, "actuators": actuators}
-    true = arm if plant is None else plant
     tried = trials(setting, controllers)
     rows: list[Row] = []
     for name, trial in tried:

@@ -23,11 +23,15 @@ class Sample:
     Args:
         k: number of the period, from 0.
         t: time, s.
-        q, qd: measured joint coordinates and velocities (n,).
+        q, qd: measured joint coordinates and velocities (n,); the motors', over gear ratios, where sensors
+            are on motors alone.
         qdd: measured accelerations (n,); None: no accelerometers.
         wanted: (q, qd, qdd) of the motion now, (n,) each.
         ahead: the same at the next period, when the torque asked for now has acted.
         force: measured force and moment (6,) on the hand, at its origin, base axes; None: none acts.
+        motor: measured positions and speeds of the motors over their gear ratios, (n,) each; None: no
+            sensors are on motors.
+        sees_links: whether q and qd are those of the links.
     """
 
     k: int
@@ -38,6 +42,8 @@ class Sample:
     wanted: tuple[Floats, Floats, Floats]
     ahead: tuple[Floats, Floats, Floats]
     force: Floats | None = None
+    motor: tuple[Floats, Floats] | None = None
+    sees_links: bool = True
 
     @staticmethod
     def quickly(
@@ -49,14 +55,27 @@ class Sample:
         wanted: tuple[Floats, Floats, Floats],
         ahead: tuple[Floats, Floats, Floats],
         force: Floats | None = None,
+        motor: tuple[Floats, Floats] | None = None,
+        sees_links: bool = True,
     ) -> Sample:
         """The same in half the time that setting the fields of a frozen record takes.
 
         Args:
-            k, t, q, qd, qdd, wanted, ahead, force: as in `Sample`.
+            k, t, q, qd, qdd, wanted, ahead, force, motor, sees_links: as in `Sample`.
         """
         self = object.__new__(Sample)
-        self.__dict__.update(k=k, t=t, q=q, qd=qd, qdd=qdd, wanted=wanted, ahead=ahead, force=force)
+        self.__dict__.update(
+            k=k,
+            t=t,
+            q=q,
+            qd=qd,
+            qdd=qdd,
+            wanted=wanted,
+            ahead=ahead,
+            force=force,
+            motor=motor,
+            sees_links=sees_links,
+        )
         return self
 
 

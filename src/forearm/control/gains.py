@@ -96,12 +96,18 @@ def stable_inertias(arm: Arm, postures: ArrayLike, bandwidth: float, period: flo
     """
     (rows,) = states_of(arm, postures=np.atleast_2d(as_floats(postures, "postures")))
     most = 0.5 * largest_bandwidth(period, delay) / check_number(bandwidth, "bandwidth", above=0.0)
-    own, inverse = joint_inertias(arm), np.linalg.inv(kernel_of(arm).inertia_matrix(rows))
+    return bearable(joint_inertias(arm), np.linalg.inv(kernel_of(arm).inertia_matrix(rows)), most)
+
+
+def bearable(own: Floats, inverse: Floats, most: float) -> Floats:
+    """d = min(own, c / max (M^-1)_jj), (n,), with the largest c for which no eigenvalue of M^-1 diag(d)
+    exceeds `most` for any M^-1 (m, n, n).
+    """
     if _largest_share(inverse, own) <= most:
         return own
     lightest = 1.0 / np.diagonal(inverse, axis1=1, axis2=2).max(axis=0)  # what moves when all others give way
     # Eigenvalues grow with d. Their sum is at most n c, so that c = most / n is bearable.
-    low, high = most / arm.n, max(most, float((own / lightest).max()))
+    low, high = most / len(own), max(most, float((own / lightest).max()))
     for _ in range(60):
         c = 0.5 * (low + high)
         low, high = (c, high) if _largest_share(inverse, np.minimum(own, c * lightest)) <= most else (low, c)

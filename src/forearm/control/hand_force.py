@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
+from forearm.arm.elastic import elastic_freedoms
 from forearm.control.actuators import Actuators
 from forearm.drives.joint import depends_on_load
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError, ModelError, shorten
 from forearm.kernels.kept import kernel_of
 from forearm.kernels.kernel import Kernel
 from forearm.values import as_floats, frozen_array
@@ -35,6 +36,12 @@ class AppliedForce:
             raise InputError(
                 "run, hand_force: expected a plant that torques drive, got voltages; leave dac and voltage "
                 "out."
+            )
+        if elastic := [plant.joints[j].name for j in elastic_freedoms(plant)]:
+            raise ModelError(
+                f"run, hand_force: elastic joints of {plant.name!r}: {', '.join(elastic)}. There a force on "
+                "the hand acts on links and not on motors, which is not simulated; leave the elasticity out, "
+                "arm.with_drives(elasticity=None), or the force."
             )
         if depends_on_load(plant):
             raise InputError(

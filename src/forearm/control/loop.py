@@ -15,7 +15,7 @@ from forearm.control.actuators import DIRECT, METHOD, Actuators, Amplifiers, Old
 from forearm.control.controller import Controller, Sample
 from forearm.control.hand_force import AppliedForce, HandForce
 from forearm.control.reference import Reference, sampled
-from forearm.control.sensors import EXACT, Sensors
+from forearm.control.sensors import EXACT, Readings, Sensors, all_of
 from forearm.errors import InputError, shorten
 from forearm.kernels.rollout import Simulator, State
 from forearm.simulation.arguments import with_old
@@ -24,13 +24,14 @@ from forearm.simulation.fixed import SampledLoop, SimulatedPlant
 from forearm.simulation.run import simulation_of
 from forearm.simulation.solution import Status
 from forearm.simulation.stability import fastest_decay, longest_step, warn_of_long_steps
-from forearm.simulation.start import Clock
+from forearm.simulation.start import Clock, loaded
 from forearm.simulation.track import Track
 from forearm.values import as_finite, check_kind, check_number
 
 Floats = NDArray[np.float64]
 STEP = 2.5e-4  # s: the plant is integrated in steps no longer than that,
 OF_DECAY = 1.0  # nor than this share of the time in which a drive brakes its joint,
+OF_SWING = 0.25  # rad: nor than a spring swings by, which is then neither damped nor slowed by them,
 MANY_STEPS = 200  # unless that takes more than so many a period: then they are
 STABLE = 0.8  # of the longest that do not grow,
 MOST_STEPS = 1000  # but in no case more than so many
@@ -61,19 +62,21 @@ def run(
         motion: what is wanted, with .duration and .at(t), or samples (q, qd, qdd).
         period: sampling period, s; None: the converter's, or 1 ms.
         plant: what is moved; None: `arm`.
-        sensors: what the controller is told of the plant's state; None: all of it, accelerations apart.
+        sensors: what the controller is told of the plant's state; None: all of it, motors behind springs too,
+            accelerations apart.
         actuators: how its commands reach the plant, by default as torques, at once.
         hand_force: force and moment (6,) that the surroundings exert at the hand's origin, base axes, always
             the same or as a function of t, q, qd that is asked once a period; the controller is told it, and
-            `tau` of the result has J^T times it; None: none.
+            `tau` of the result has J^T times it; refused where joints are elastic. None: none.
         step: the plant is integrated by fourth-order steps of this length, s, or a little less; None: 0.25
-            ms, or what a drive needs that brakes its joint sooner.
-        q0, qd0: where it begins, (n,); None: on the motion.
+            ms, or what a drive needs that brakes its joint sooner, or a spring that swings faster.
+        q0, qd0: where the links begin, (n,); None: on the motion. Springs carry gravity there.
         **old: fields of `actuators` as arguments of their own; deprecated.
     """
     if old:
         (actuators,) = with_old("run", old, actuators=actuators)
-    plant, sensors = arm if plant is None else plant, EXACT if sensors is None else sensors
+    plant = arm if plant is None else plant
+    sensors = (all_of(plant) if isinstance(plant, Arm) else EXACT) if sensors is None else sensors
     _check_given(arm, plant, controller, sensors, actuators)
     T = actuators.period(period)
     reference = sampled(arm, motion, T)
@@ -83,8 +86,9 @@ def run(
     h = _step(simulator, q, T) if step is None else check_number(step, "run, step", above=0.0)
     substeps = max(1, math.ceil(T / h - 1e-9))
     warn_of_long_steps(simulator, METHOD, T / substeps, [q], "run")
-    track = Track(plant, 0.0, q, qd, stops=False, until=None)
-    state = simulator.at_rest_or_moving(q[None], qd[None])
+    state = simulator.at_rest_or_moving(*loaded(simulator, q[None], qd[None]))
+    joint_of = simulator.coordinates.joint_of
+    track = Track(plant, 0.0, state.q[0], state.qd[0], stops=False, until=None, joint_of=joint_of)
     moved = SimulatedPlant(simulator, track, state, Clock(0.0, T), substeps=substeps, bound=BEYOND)
     told = _Told(drive, controller, reference, sensors, actuators.delay, track, push)
     loop = SampledLoop(moved, told.ask)
@@ -136,7 +140,8 @@ def _step(simulator: Simulator, q: Floats, period: float) -> float:
     if not rate:
         return STEP
     bearable = min(STABLE * longest_step(METHOD, rate), period / MANY_STEPS)
-    return max(min(STEP, max(OF_DECAY / rate, bearable)), period / MOST_STEPS)
+    exact = (OF_SWING if isinstance(rate, complex) else OF_DECAY) / abs(rate)
+    return max(min(STEP, max(exact, bearable)), period / MOST_STEPS)
 
 
 class _Told:
@@ -155,13 +160,13 @@ class _Told:
         self.push = push
         self.drive, self.controller, self.reference, self.track = drive, controller, reference, track
         self.sensors, self.delay = sensors, delay
-        self.is_exact = sensors.encoder is None and sensors.tachometer is None and not sensors.differences
-        self.reader = sensors.reader(drive.plant, float(reference.t[1]))
-        self.q, self.qd = np.empty(reference.q.shape), np.empty(reference.q.shape)  # measured
+        plant, period, motors = drive.plant, float(reference.t[1]), drive.simulator.motors
+        self.readings = Readings(sensors, plant, motors, period, len(reference.t))
         self.commands, self.requests = np.empty(reference.q.shape), np.empty(reference.q.shape)
         self.rows = list(zip(reference.q, reference.qd, reference.qdd, strict=True))
-        self.shape = (drive.plant.n,)
-        self.now: tuple[Floats, Floats] | None = None  # the plant's q and qd
+        self.shape = (plant.n,)
+        self.sees_links = sensors.side != "motor"
+        self.now: tuple[Floats, Floats] | None = None  # the plant's coordinates and their velocities
         self.k = 0  # commands so far
         self.waiting: Floats | None = None  # what was asked for and acts a period later
         self.u: Floats | None = None  # what the machine code has
@@ -169,22 +174,21 @@ class _Told:
 
     def ask(self, t: float, state: State) -> Floats:
         """What the controller makes of a state, as the machine code takes it."""
-        k, drive, (q, qd) = self.k, self.drive, self.now or self._first(state)
-        if self.is_exact:
-            told = q.copy(), qd.copy()
-        else:
-            self.q[k], self.qd[k] = told = self.reader.read(q, qd)
-        qdd = None if self.sensors.accelerometers is None else self._accelerations(q, qd, state)
-        force, push = (None, None) if self.push is None else self.push.at(t, q, qd)
-        rows = self.rows
-        answer = self.controller.command(Sample.quickly(k, t, *told, qdd, rows[k], rows[k + 1], force))
+        k, drive, (x, xd) = self.k, self.drive, self.now or self._first(state)
+        n = self.shape[0]
+        told, motor = self.readings.at(k, x, xd)
+        qdd = None if self.sensors.accelerometers is None else self._accelerations(x, xd, state)
+        force, push = (None, None) if self.push is None else self.push.at(t, x[:n], xd[:n])
+        now, ahead = self.rows[k], self.rows[k + 1]
+        sample = Sample.quickly(k, t, *told, qdd, now, ahead, force, motor, self.sees_links)
+        answer = self.controller.command(sample)
         _check(answer, self.shape, is_first=k == 0)
         self.commands[k], self.k = answer, k + 1
         command: Floats = self.commands[k]  # the controller may use its own array again
         if not math.isfinite(sum(command.tolist())) and not np.isfinite(command).all():
             self._refuse(t, command)
             return command
-        request = drive.asking(command, told[1])
+        request = drive.asking(command, told[1] if motor is None else motor[1])
         if self.delay:  # the first command, which is known before the start, acts twice
             request, self.waiting = request if self.waiting is None else self.waiting, request
         if drive.believed is not None:
@@ -198,37 +202,38 @@ class _Told:
     def fields(self, state: State, given: Floats) -> dict[str, Any]:
         """Of a `Run` that ended in a state, after these inputs (m, n) to its periods."""
         T, m, w = len(self.track), len(given), self.reference
-        _, q, qd = self.track.samples()
+        _, x, xd = self.track.samples()
         if self.k < T:  # the end is measured too, but nothing is commanded there
-            self.q[self.k], self.qd[self.k] = self.reader.read(state.q[0], state.qd[0])
+            self.readings.at(self.k, state.q[0], state.qd[0])
             self.commands[self.k] = self.commands[self.k - 1]
         late = (
             np.concatenate([self.commands[:1], self.commands[: m - 1]]) if self.delay else self.commands[:m]
         )
         requests = late if self.drive.believed is None else self.requests[:m]
         given = given if self.push is None else np.array(self.drives[:m])
-        short = self.drive.is_short(late, requests, given, qd[:m])
+        short = self.drive.is_short(late, requests, given, xd[:m])
+        measured, motors = self.readings.all(x, xd)
         return {
             "wanted": (w.q[:T], w.qd[:T], w.qdd[:T]),
-            "measured": (q, qd) if self.is_exact else (self.q[:T], self.qd[:T]),
+            "measured": measured,
+            "measured_motor": motors,
             "asked": self.commands[:T],
             "saturated": short if m == T else np.concatenate([short, short[-1:]]),
         }
 
     def _first(self, state: State) -> tuple[Floats, Floats]:
-        """q and qd (n,) of the state, which stays where it is in memory."""
+        """Coordinates and velocities (m,) of the state, which stays where it is in memory."""
         self.now = state.q[0], state.qd[0]
         return self.now
 
-    def _accelerations(self, q: Floats, qd: Floats, state: State) -> Floats:
-        """As accelerometers tell them; before the first command the brakes are on."""
+    def _accelerations(self, x: Floats, xd: Floats, state: State) -> Floats:
+        """As accelerometers on the links tell them; before the first command the brakes are on."""
         assert self.sensors.accelerometers is not None
-        true = (
-            np.zeros(len(q))
-            if self.u is None
-            else self.drive.simulator.accelerations(q, qd, self.u, state.friction_sign[0], state.is_free[0])
-        )
-        return self.sensors.accelerometers(q.copy(), qd.copy(), true)
+        (n,), true = self.shape, np.zeros(len(x))
+        if self.u is not None:
+            ways = state.friction_sign[0], state.is_free[0], state.contact[0]
+            true = self.drive.simulator.accelerations(x, xd, self.u, *ways)
+        return self.sensors.accelerometers(x[:n].copy(), xd[:n].copy(), true[:n])
 
     def _refuse(self, t: float, command: Floats) -> None:
         joint = self.drive.plant.joints[int(np.argmin(np.isfinite(command)))].name

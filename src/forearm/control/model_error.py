@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.arm.drive import Transmission
+from forearm.arm.drive import Elasticity, Transmission
 from forearm.arm.joint import Joint
 from forearm.arm.link import Link
 from forearm.values import check_number, check_whole
@@ -25,6 +25,19 @@ def without_friction(arm: Arm) -> Arm:
     return arm.replace(tree=tuple(bare))
 
 
+def without_backlash(arm: Arm) -> Arm:
+    """The same arm with springs that touch all the time, and rotors whose spin no link feels: a motion of the
+    links says what its motors must do.
+    """
+    springs = {
+        j.name: dataclasses.replace(j.elasticity, half_gap=0.0, rotor_axis=None)
+        for j in arm.joints
+        if j.elasticity is not None
+    }
+    bare = (dataclasses.replace(j, elasticity=springs.get(j.name)) for j in arm.tree)
+    return arm.replace(tree=tuple(bare))
+
+
 def without_gravity(arm: Arm) -> Arm:
     """The same arm in free space."""
     return arm.replace(gravity=np.zeros(3))
@@ -34,9 +47,10 @@ def perturbed(arm: Arm, share: float, seed: int = 0) -> Arm:
     """The arm with what is measured of it off by up to a share, evenly spread;
     lengths, gear ratios and limits stay.
 
-    Of links masses, centres and inertias; of motors rotors, torque constants and resistances; friction, that
-    of bearings, and what gears lose (1 - efficiency, breaking loose). A tensor is scaled as a whole, so that
-    it stays that of a body.
+    Of links masses, centres and inertias; of motors rotors, torque constants and resistances; friction with
+    its bristles, that of bearings, and what gears lose (1 - efficiency, breaking loose); of springs
+    stiffness, damping and gap. A tensor is scaled as a whole, so that it stays that of a body, and so is the
+    curve of a spring.
 
     Args:
         arm: the arm.
@@ -73,6 +87,11 @@ def _mistaken_joint(joint: Joint, off: Callable[[int], Floats]) -> Joint:
         f = dataclasses.replace(
             f, viscous=f.viscous * b, coulomb=(f.coulomb[0] * c, f.coulomb[1] * c), static=static
         )
+        if f.bristle_stiffness is not None:
+            s0, s1 = (float(x) for x in off(2))
+            f = dataclasses.replace(
+                f, bristle_stiffness=f.bristle_stiffness * s0, bristle_damping=f.bristle_damping * s1
+            )
     bearings = tuple(dataclasses.replace(one, mu=one.mu * float(off(1)[0])) for one in joint.bearings)
     return dataclasses.replace(
         joint,
@@ -80,6 +99,7 @@ def _mistaken_joint(joint: Joint, off: Callable[[int], Floats]) -> Joint:
         friction=f,
         bearings=bearings,
         transmission=_mistaken_gear(joint.transmission, gear),
+        elasticity=None if joint.elasticity is None else _mistaken_spring(joint.elasticity, off(3)),
     )
 
 
@@ -89,3 +109,15 @@ def _mistaken_gear(gear: Transmission | None, x: float) -> Transmission | None:
         return None
     kept = tuple((load, max(eta - (x - 1.0) * (1.0 - eta), LEAST * eta)) for load, eta in gear.efficiency)
     return dataclasses.replace(gear, efficiency=kept, breakaway=gear.breakaway * x)
+
+
+def _mistaken_spring(spring: Elasticity, by: Floats) -> Elasticity:
+    """Torque, damping and gap times these three."""
+    k, d, gap = (float(x) for x in by)
+    return dataclasses.replace(
+        spring,
+        stiffness=None if spring.stiffness is None else spring.stiffness * k,
+        curve=tuple((deflection, torque * k) for deflection, torque in spring.curve),
+        damping=spring.damping * d,
+        half_gap=spring.half_gap * gap,
+    )

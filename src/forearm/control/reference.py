@@ -13,8 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
+from forearm.arm.elastic import is_elastic
 from forearm.errors import InputError, shorten
 from forearm.kinematics.limits import limits_of, middle
+from forearm.trajectories.continuous_snap.motion import Derivatives, SmoothMotion
+from forearm.trajectories.continuous_snap.planner import smooth as continuous_snap
 from forearm.trajectories.switching import Switching
 from forearm.values import as_floats, check_number, frozen_array
 
@@ -60,8 +63,14 @@ class Held:
 
     def at(self, t: ArrayLike, /) -> tuple[Floats, Floats, Floats]:
         """The posture, and no motion."""
+        q, qd, qdd, _, _ = self.derivatives(t)
+        return q, qd, qdd
+
+    def derivatives(self, t: ArrayLike, /) -> Derivatives:
+        """The same, and neither jerk nor snap."""
         shape = (*np.shape(t), len(self.q))
-        return np.broadcast_to(self.q, shape).copy(), np.zeros(shape), np.zeros(shape)
+        rest = (np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape))
+        return np.broadcast_to(self.q, shape).copy(), *rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,12 +120,12 @@ def smooth(q0: ArrayLike, q1: ArrayLike, duration: float) -> Smooth:
     return Smooth(first, last, check_number(duration, "smooth, duration", above=0.0))
 
 
-def default_motion(arm: Arm, duration: float = 2.0) -> Switching:
+def default_motion(arm: Arm, duration: float = 2.0) -> Switching | SmoothMotion:
     """The motion that controllers are compared on where none is given:
     every joint there, a third of the time at full speed.
 
     Constant accelerations, in step; neighbours go opposite ways, 40 % of their range but 2 rad (0.5 m)
-    at the most. Waters III.
+    at the most. Waters III. Where joints are elastic it goes the same way with a continuous snap.
 
     Args:
         arm: the arm.
@@ -128,6 +137,8 @@ def default_motion(arm: Arm, duration: float = 2.0) -> Switching:
     centre = middle(arm)
     half = 0.5 * np.minimum(reach, 0.4 * (upper - lower)) * np.where(np.arange(arm.n) % 2, -1.0, 1.0)
     q0, q1 = np.clip(centre - half, lower, upper), np.clip(centre + half, lower, upper)
+    if is_elastic(arm):
+        return continuous_snap([q0, q1], duration=T)
     phases = np.full((1, arm.n, 3), T / 3.0)
     speedup = 4.5 * (q1 - q0) / T**2
     accelerations = np.stack([speedup, np.zeros(arm.n), -speedup], axis=-1)[None]

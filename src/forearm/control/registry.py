@@ -7,18 +7,20 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
+from forearm.arm.elastic import is_elastic
 from forearm.checking.balancing import with_counterweights
 from forearm.control.acceleration import AccelerationServo
 from forearm.control.controller import Controller
 from forearm.control.controllers.admittance import Admittance
 from forearm.control.controllers.computed_torque import ComputedTorque
+from forearm.control.controllers.elastic import ElasticFeedForward, MotorPD, StateFeedback
 from forearm.control.controllers.feedforward import FeedForward, FeedForwardPD
 from forearm.control.controllers.gravity_compensation import GravityCompensation
 from forearm.control.controllers.impedance import Impedance
@@ -27,13 +29,17 @@ from forearm.control.controllers.pd import PD, PID
 from forearm.control.controllers.simplified import locked_arm, weights_of
 from forearm.control.extrapolation import FirstOrder
 from forearm.control.gains import joint_inertias
-from forearm.control.model_error import without_friction
+from forearm.control.model_error import without_backlash, without_friction
 from forearm.control.path_length import PathLength
 from forearm.control.precomputed import Precomputed
 from forearm.control.procedures import Procedural
 from forearm.control.reference import Reference
+from forearm.control.sensors import Side
 from forearm.control.store import Stored
+from forearm.dynamics.elastic import is_invertible
 from forearm.errors import InputError, shorten
+from forearm.trajectories.continuous_snap.derivatives import HasDerivatives
+from forearm.trajectories.planning import Plan
 from forearm.values import chosen
 
 Floats = NDArray[np.float64]
@@ -43,7 +49,7 @@ DISTANCE = 0.2  # m from the axes to the counterweights
 @dataclass(frozen=True, eq=False)
 class Setting:
     """What controllers are made for: the arm that they believe in, the motion, how stiff they may
-    be, how they are asked.
+    be, how they are asked; and on which side sensors are, None where that is not known.
     """
 
     arm: Arm
@@ -53,6 +59,7 @@ class Setting:
     inertias: Floats
     period: float
     delay: int = 0
+    side: Side | None = None
 
     @property
     def shares(self) -> Floats:
@@ -82,7 +89,7 @@ def trials(setting: Setting, asked: Iterable[str | Controller] | None) -> list[t
     """Those asked for, by name or ready made; all that suit the arm and the motion unless some are."""
     known = available(setting)
     if asked is None:
-        return [(name, make(setting)) for name, make in known.items()]
+        return [(name, make(setting)) for name, make in known.items() if _suits(name, setting)]
     known |= ASKED_FOR
     if isinstance(asked, str):
         raise InputError(f"controllers: expected a list, got {shorten(asked)}. Take [{asked!r}].")
@@ -96,7 +103,7 @@ def trials(setting: Setting, asked: Iterable[str | Controller] | None) -> list[t
 
 
 def available(setting: Setting) -> dict[str, Callable[[Setting], ControllerTrial]]:
-    """Makers by name: all that suit the arm and the motion."""
+    """Makers by name: all that suit the arm and the motion, or say what they need else."""
     found = dict(CLASSICAL)
     if without_friction(setting.arm) == setting.arm:
         found = {name: make for name, make in found.items() if not name.endswith("no friction")}
@@ -104,7 +111,16 @@ def available(setting: Setting) -> dict[str, Callable[[Setting], ControllerTrial
         del found["computed torque, own link only"]
     if setting.reference.still.any() and not setting.reference.still.all():
         found["computed torque, still joints locked"] = _locked
-    return found | IN_HAND_SPACE | OTHERS
+    return found | IN_HAND_SPACE | OTHERS | (ELASTIC if is_elastic(setting.arm) else {})
+
+
+def _suits(name: str, s: Setting) -> bool:
+    """Whether sensors and motion are what a controller of elastic joints needs."""
+    if name not in ELASTIC:
+        return True
+    motion = s.motion.motion if isinstance(s.motion, Plan) else s.motion
+    is_told = s.side is None or s.side in TOLD[name]
+    return is_told and (name == "PD on motors" or isinstance(motion, HasDerivatives))
 
 
 def _made(cls: Callable[..., Any], **given: Any) -> Callable[[Setting], ControllerTrial]:
@@ -136,6 +152,19 @@ def _stiffness(s: Setting, controller: Any, takes: Mapping[str, Any]) -> float:
         if "bandwidth" in takes
         else math.nan
     )
+
+
+def _elastic(cls: Callable[..., Any]) -> Callable[[Setting], ControllerTrial]:
+    """Along the motion, with the springs of an arm that its links' motion says everything about."""
+    plain = _made(cls)
+
+    def make(s: Setting) -> ControllerTrial:
+        if is_invertible(s.arm):
+            return plain(s)
+        note = "its model has no backlash, and no link feels the spin of rotors"
+        return replace(plain(replace(s, arm=without_backlash(s.arm))), note=note)
+
+    return make
 
 
 def _counterbalanced(s: Setting) -> ControllerTrial:
@@ -198,4 +227,16 @@ OTHERS: dict[str, Callable[[Setting], ControllerTrial]] = {
     "precomputed": _made(Precomputed),
     "stored trajectories": _made(Stored),
     "procedure": _made(Procedural),
+}
+# Of arms with elastic joints, which know of the motors behind springs,
+ELASTIC: dict[str, Callable[[Setting], ControllerTrial]] = {
+    "PD on motors": _made(MotorPD),
+    "elastic feed-forward": _elastic(ElasticFeedForward),
+    "state feedback": _elastic(StateFeedback),
+}
+# and where sensors must be for them.
+TOLD: dict[str, tuple[Side, ...]] = {
+    "PD on motors": ("motor", "both"),
+    "elastic feed-forward": ("motor", "both"),
+    "state feedback": ("both",),
 }

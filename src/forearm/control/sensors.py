@@ -1,5 +1,5 @@
 """What a controller is told of the arm: positions and velocities in the steps of encoders and
-tachometers, accelerations.
+tachometers, of links, motors or both; accelerations.
 """
 
 from __future__ import annotations
@@ -7,24 +7,28 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
+from forearm.arm.elastic import is_elastic
 from forearm.errors import InputError
 from forearm.symbols.scalars import Scalar, quantised
-from forearm.values import check_number, check_whole
+from forearm.values import check_choice, check_number, check_whole
 
 Floats = NDArray[np.float64]
 MOST_BITS = 52
+Side = Literal["link", "motor", "both"]
+SIDES: tuple[Side, ...] = get_args(Side)
 # From the true q, qd, qdd (n,) to the accelerations that are told.
 Accelerometers = Callable[[Floats, Floats, Floats], Floats]
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """Positions in steps; one of its arguments is given.
+    """Positions in steps; one of its arguments is given. On a motor they are of the motor's angle.
 
     Args:
         bits: 2^bits steps a turn (a metre where a joint slides).
@@ -49,6 +53,17 @@ class Encoder:
         parts = 2 ** (self.bits or 0)
         return np.array([(2.0 * math.pi if j.kind == "revolute" else 1.0) / parts for j in arm.joints])
 
+    def motor_steps(self, arm: Arm) -> Floats:
+        """The same on the motors, over their gear ratios (n,)."""
+        bare = [joint.name for joint in arm.joints if joint.motor is None]
+        if bare:
+            raise InputError(
+                f"Sensors, side: an encoder on a motor needs its gear_ratio; joints of {arm.name!r} without "
+                f"a motor: {', '.join(bare)}. Take side='link', or give them motors."
+            )
+        step = 2.0 * math.pi / 2 ** (self.bits or 0) if self.resolution is None else self.resolution
+        return np.array([step / abs(joint.motor.gear_ratio) for joint in arm.joints if joint.motor])
+
 
 @dataclass(frozen=True)
 class Tachometer:
@@ -56,7 +71,7 @@ class Tachometer:
 
     Args:
         bits: 2^bits steps from -span to span.
-        span: largest velocity, rad/s (m/s).
+        span: largest velocity, rad/s (m/s); of a motor over its gear ratio.
     """
 
     bits: int
@@ -86,30 +101,52 @@ class Sensors:
         tachometer: of velocities; None: exact.
         differences: whether velocities are differences of positions instead.
         accelerometers: function from the true q, qd, qdd (n,) to measured accelerations; None: none are told.
+        side: where encoders and tachometers are, on the "link", on the "motor" or on "both"; they differ
+            where joints are elastic.
     """
 
     encoder: Encoder | None = None
     tachometer: Tachometer | None = None
     differences: bool = False
     accelerometers: Accelerometers | None = None
+    side: Side = "link"
 
     def __post_init__(self) -> None:
         if self.differences and self.tachometer is not None:
             raise InputError(
                 "Sensors: velocities come from a tachometer or from differences of positions, not both."
             )
+        check_choice(self.side, SIDES, "Sensors, side")
 
-    def reader(self, arm: Arm, period: float) -> Reader:
-        """These sensors on an arm.
+    @property
+    def is_exact(self) -> bool:
+        """Whether positions and velocities are told as they are."""
+        return self.encoder is None and self.tachometer is None and not self.differences
+
+    def reader(self, arm: Arm, period: float, on_motors: bool = False) -> Reader:
+        """These sensors on the links of an arm, or on its motors.
 
         Args:
             arm: the arm.
             period: between two readings, s.
+            on_motors: whether motors are read, over their gear ratios.
         """
-        return Reader(self, None if self.encoder is None else self.encoder.steps(arm), period)
+        if self.encoder is None:
+            return Reader(self, None, period)
+        return Reader(self, self.encoder.motor_steps(arm) if on_motors else self.encoder.steps(arm), period)
 
 
 EXACT = Sensors()
+
+
+def all_of(plant: Arm, accelerometers: Accelerometers | None = None) -> Sensors:
+    """Sensors that tell the whole state of an arm, of motors too where they are behind springs.
+
+    Args:
+        plant: the arm.
+        accelerometers: as in `Sensors`.
+    """
+    return Sensors(accelerometers=accelerometers, side="both" if is_elastic(plant) else "link")
 
 
 def exact_accelerations(q: Floats, qd: Floats, qdd: Floats) -> Floats:
@@ -139,3 +176,41 @@ class Reader:
         if tachometer is None:
             return seen, qd.copy()
         return seen, tachometer.told(qd)
+
+
+Told = tuple[Floats, Floats]  # positions and velocities
+
+
+class Readings:
+    """Sensors in a run: what they tell at each period of a state (m,), in which the first n coordinates are
+    those of links and `motors` (n,) are those of motors.
+    """
+
+    def __init__(
+        self, sensors: Sensors, arm: Arm, motors: NDArray[np.intp], period: float, samples: int
+    ) -> None:
+        self.sees_motors, links = sensors.side != "link", slice(arm.n)
+        sides: dict[Side, list[slice | NDArray[np.intp]]] = {
+            "link": [links],
+            "motor": [motors],
+            "both": [links, motors],
+        }
+        self._places = sides[sensors.side]
+        self._readers = [sensors.reader(arm, period, on_motors=some is not links) for some in self._places]
+        self._kept: list[Told] = []
+        if not sensors.is_exact:
+            self._kept = [(np.empty((samples, arm.n)), np.empty((samples, arm.n))) for _ in self._places]
+
+    def at(self, k: int, x: Floats, xd: Floats) -> tuple[Told, Told | None]:
+        """What is told as q and qd, and of the motors, at a period."""
+        told = [reader.read(x[p], xd[p]) for p, reader in zip(self._places, self._readers, strict=True)]
+        for (q, qd), seen in zip(self._kept, told, strict=False):
+            q[k], qd[k] = seen
+        return told[0], told[-1] if self.sees_motors else None
+
+    def all(self, x: Floats, xd: Floats) -> tuple[Told, Told | None]:
+        """The same of all samples, whose states are (T, m)."""
+        told = [(q[: len(x)], qd[: len(x)]) for q, qd in self._kept] or [
+            (np.ascontiguousarray(x[:, p]), np.ascontiguousarray(xd[:, p])) for p in self._places
+        ]
+        return told[0], told[-1] if self.sees_motors else None

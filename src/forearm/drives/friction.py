@@ -30,12 +30,24 @@ class FrictionLaw:
         return FrictionLaw("joint", N * self.viscous * N, coulomb, static, speed)
 
 
-def friction_torque(friction: Friction | FrictionLaw, speed: Scalar, direction: Scalar) -> Scalar:
+@dataclass(frozen=True, eq=False)
+class KnownFriction:
+    """Friction whose torque at the joint is known otherwise, as that of bristles is from their state."""
+
+    side: Literal["joint", "motor"]
+    torque: Scalar
+
+
+def friction_torque(
+    friction: Friction | FrictionLaw | KnownFriction, speed: Scalar, direction: Scalar
+) -> Scalar:
     """B v + Tc of the direction (-1, 0, 1) of motion, or of the motion that is about to begin.
 
     With `static` given, Tc + (Ts - Tc) exp(-(v / vs)^2) stands in the place of Tc (Armstrong's
     form of Stribeck's curve).
     """
+    if isinstance(friction, KnownFriction):
+        return friction.torque
     forwards, backwards = (level(friction, side, speed) for side in (0, 1))
     return speed * friction.viscous + dry(forwards, backwards, direction)
 

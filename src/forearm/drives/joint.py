@@ -13,7 +13,7 @@ from forearm.arm.arm import Arm
 from forearm.arm.drive import Bearing, Friction, Motor, Transmission
 from forearm.arm.moving import MovingBody
 from forearm.drives.bearings import BearingLaw, bearing_friction
-from forearm.drives.friction import FrictionLaw, friction_torque
+from forearm.drives.friction import FrictionLaw, KnownFriction, friction_torque
 from forearm.drives.transmission import TransmissionLaw, curve_of, through
 from forearm.model import Array
 from forearm.spatial import Floats
@@ -42,7 +42,7 @@ class Drive:
     freedom: int
     multiplier: float
     ratio: Scalar
-    friction: Friction | FrictionLaw | None
+    friction: Friction | FrictionLaw | KnownFriction | None
     bearings: tuple[Bearing | BearingLaw, ...]
     transmission: Transmission | TransmissionLaw | None
     rotor: Scalar = 0.0
@@ -61,6 +61,8 @@ class Drive:
     def is_dry(self) -> bool:
         """Whether it can hold a joint still."""
         f = self.friction
+        if isinstance(f, KnownFriction):
+            f = None
         rubs = f is not None and (f.coulomb != (0.0, 0.0) or f.static not in (None, (0.0, 0.0)))
         return rubs or any(b.mu > 0.0 for b in self.bearings) or self.transmission is not None
 
@@ -83,7 +85,8 @@ class Drive:
         if self.transmission is not None:
             load = through(self.transmission, load, direction)
         if self.friction is not None and self.friction.side == "motor":
-            load = load + friction_torque(self.at_joint, rate, direction)
+            f = self.friction if isinstance(self.friction, KnownFriction) else self.at_joint
+            load = load + friction_torque(f, rate, direction)
         return load
 
     def slopes(
@@ -98,8 +101,7 @@ class Drive:
             return [1.0] if reaction is None else [1.0, *[0.0] * 6]
         load = [rigid] if reaction is None else [rigid, *reaction[0], *reaction[1]]
         given = [*load, rate, direction]
-        law = self.at_joint
-        if symbol := next(expressions([law.viscous, law.coulomb, law.static, law.stribeck_speed]), None):
+        if symbol := next(expressions(self._figures), None):
             stand_in = stand_ins(symbol.graph, len(given))
             made = self._slopes_by(symbol.graph, stand_in)
             return list(substituted(symbol.graph, made, dict(zip(stand_in, given, strict=True))))
@@ -114,10 +116,19 @@ class Drive:
         reaction = (np.array(load[1:4], dtype=object), np.array(load[4:], dtype=object)) if load[1:] else None
         return gradient(graph, self.torque(load[0], reaction, rate, direction), load)
 
+    @property
+    def _figures(self) -> list[Scalar]:
+        """What its friction depends on, besides rate and direction."""
+        if isinstance(self.friction, KnownFriction):
+            return [self.friction.torque]
+        law = self.at_joint
+        return [law.viscous, law.coulomb, law.static, law.stribeck_speed]
+
     @cached_property
     def at_joint(self) -> Friction | FrictionLaw:
         """Its friction as the joint feels it: |N| (B |N| qd + Tc) where it is the motor's."""
         f = self.friction or Friction()
+        assert not isinstance(f, KnownFriction)
         if f.side == "joint":
             return f
         return FrictionLaw("motor", f.viscous, f.coulomb, f.static, f.stribeck_speed).across(self.ratio)
@@ -178,7 +189,8 @@ def depends_on_load(arm: Arm) -> bool:
 def is_simple(arm: Arm) -> bool:
     """Whether friction is viscous and Coulomb's alone."""
     return not any(
-        d.depends_on_load or (d.friction is not None and d.friction.static is not None)
+        d.depends_on_load
+        or (isinstance(d.friction, Friction | FrictionLaw) and d.friction.static is not None)
         for d in drives_of(arm)
     )
 

@@ -63,6 +63,16 @@ def constants_of(arm: Arm) -> Constants:
     )
 
 
+def most_currents(arm: Arm, is_limited: bool) -> list[float]:
+    """The largest current of each motor, A; that which makes the joint's max_effort too, if respected."""
+    c = constants_of(arm)
+    made = []
+    for most, K, joint in zip(c.most_current.tolist(), c.K.tolist(), arm.joints, strict=True):
+        effort = joint.max_effort if is_limited else None
+        made.append(most if effort is None else min(most, effort / abs(K)))
+    return made
+
+
 def voltage_of(arm: Arm, tau: ArrayLike, qd: ArrayLike) -> Floats:
     """The voltages that torques need at these speeds, V = R tau / K + K qd with K = N Kt: (n,)
     or (B, n). Swartz (11).

@@ -5,6 +5,8 @@
 
 from forearm.dynamics.closed_form import ClosedForm, closed_form, paul
 from forearm.dynamics.dropping import DropError, drop_errors
+from forearm.dynamics.elastic import ElasticInverse, elastic_forward, elastic_inverse, elastic_inverse_along
+from forearm.dynamics.modes import Modes, ModeSet, modes
 from forearm.dynamics.precision import PrecisionStudy, precision_study
 from forearm.dynamics.reference import (
     bias,
@@ -28,13 +30,19 @@ from forearm.dynamics.variants import Gibbs, gibbs, inertia_by_moving_links, ine
 __all__ = [
     "ClosedForm",
     "DropError",
+    "ElasticInverse",
     "Gibbs",
+    "ModeSet",
+    "Modes",
     "PrecisionStudy",
     "angular_velocity",
     "bias",
     "closed_form",
     "coriolis_matrix",
     "drop_errors",
+    "elastic_forward",
+    "elastic_inverse",
+    "elastic_inverse_along",
     "formulations",
     "forward",
     "forward_report",
@@ -46,6 +54,7 @@ __all__ = [
     "inertial_parameters",
     "inverse",
     "kinetic_energy",
+    "modes",
     "parameter_names",
     "paul",
     "potential_energy",

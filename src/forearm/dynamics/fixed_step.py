@@ -1,30 +1,34 @@
-"""One step of an explicit method, over any scalar, with joints that stick and break loose.
+"""One step of an explicit method, over any scalar, of an arm whose joints stick, slip and meet flanks.
 
-A joint with dry friction moves in a direction until its velocity passes 0, where it stands; it begins to move
-again when the motor gives more than motion in one direction, or the other, would need.
+A coordinate with dry friction moves in a direction until its velocity passes 0, where it stands; it begins to
+move again when it is driven harder than motion in one direction, or the other, would need. A drive with
+backlash pushes at one flank, at the other, or at none. The instants at which that changes are located, and
+the step goes on from there, so that the method's order holds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from forearm.drives.bristles import relaxed
 from forearm.dynamics.explicit_methods import ExplicitMethod
 from forearm.model import Scalar
-from forearm.symbols import iterate
+from forearm.symbols import iterate, when
 from forearm.symbols.scalars import choose, sign
 
 Values = list[Scalar]
+FINE = 0.3  # a h: states that relax more slowly take the method's own stages
 
 
 @dataclass(frozen=True)
 class StepState:
-    """One simulation between two steps, a list of n each: `friction_sign` is the direction in which friction
-    acts, `is_free` 0 where a joint stands and 1 elsewhere.
+    """One simulation between two steps, a list of m coordinates each: `friction_sign` is the direction in
+    which friction acts, `is_free` 0 where a coordinate stands and 1 elsewhere.
 
     `load_guess` are the loads of drives whose friction depends on them, and behind these how they changed in
-    the last step: where the next begins to look for them.
+    the last step: where the next begins to look for them. `contact` has the flank of each gap, -1, 0 or 1.
     """
 
     q: Values
@@ -32,77 +36,104 @@ class StepState:
     friction_sign: Values
     is_free: Values
     load_guess: Values
+    contact: Values = field(default_factory=list)
 
 
 class Plant(Protocol):
     """What is simulated: functions of one state, over the scalars of the step."""
 
-    dry: Sequence[bool]  # for each freedom whether friction can hold it
+    dry: Sequence[bool]  # for each coordinate whether friction can hold it
+    relaxing: Sequence[int]  # the coordinates whose velocity goes to a target
+    single: bool  # whether numbers are in single precision
 
-    def torques(self, u: Values, qd: Values) -> Values:
-        """What motors make of the inputs."""
+    def given(self, q: Values, qd: Values, u: Values, contact: Values) -> Values:
+        """What drives each coordinate: motors, by the inputs, and springs."""
         ...
 
-    def accelerations(self, q: Values, qd: Values, u: Values, state: StepState, loads: Values) -> Values:
-        """Accelerations, and behind them the loads that they make, which are looked for from `loads` on."""
+    def accelerations(
+        self, q: Values, qd: Values, u: Values, state: StepState, loads: Values, h: Scalar = 0.0
+    ) -> Values:
+        """Accelerations, and behind them the loads that they make, which are looked for from `loads` on. For
+        steps of h what brakes faster than they can follow is taken as slower.
+        """
         ...
 
-    def required(self, q: Values, qd: Values, qdd: Values, friction_sign: Values) -> Values:
-        """What drives must give for accelerations, with friction in these directions."""
+    def required(
+        self, q: Values, qd: Values, qdd: Values, friction_signs: tuple[Values, Values], contact: Values
+    ) -> tuple[Values, Values]:
+        """What drives must give for accelerations, with friction in these directions, and in those."""
         ...
 
     def settled(self, q: Values, qd: Values, is_free: Values) -> Values:
         """Velocities once impulses at the joints that stand have brought these to rest."""
         ...
 
+    def flanks(self, q: Values, qd: Values, contact: Values) -> Values:
+        """For each gap something above 0 as long as it stays at its flank, or between both."""
+        ...
 
-def step(
-    plant: Plant, method: ExplicitMethod, state: StepState, u: Values, change: Values, h: Scalar
-) -> StepState:
-    """The state after a step of h seconds under the inputs u, which change by so much until its end."""
-    state = loosened(plant, method, state, u)
-    moved = _stages(plant, method, state, u, change, h)
-    return stopped(plant, state, moved, h)
+    def next_contact(self, q: Values, contact: Values) -> Values:
+        """For each gap the flank after the one where it is."""
+        ...
+
+    def relaxation(self, place: int, qd: Values, u: Values) -> tuple[Scalar, Scalar]:
+        """How fast a coordinate that relaxes goes to its target, 1/s, and the target."""
+        ...
+
+    def bounded(self, place: int, value: Scalar) -> Scalar:
+        """A state that relaxes within its limits."""
+        ...
 
 
-def loosened(plant: Plant, method: ExplicitMethod, state: StepState, u: Values) -> StepState:
-    """Joints that stand and are driven harder than either direction of motion would need begin to move."""
-    dry, n = [j for j, is_dry in enumerate(plant.dry) if is_dry], len(state.q)
+def begun(
+    plant: Plant, method: ExplicitMethod, state: StepState, u: Values, h: Scalar = 0.0
+) -> tuple[StepState, Values]:
+    """Joints that stand and are driven harder than either direction of motion would need begin to move; and
+    the accelerations then, for a step of h.
+    """
+    dry, n, guess = _dry(plant), len(state.q), _expected(method, state, [])
+    x = plant.accelerations(state.q, state.qd, u, state, guess, h)
     if not dry:
-        return state
+        return state, x
 
     def released(some: Values) -> Values:
-        now = _with(state, dry, some)
-        x = plant.accelerations(state.q, state.qd, u, now, _expected(method, state, []))[:n]
-        plus, minus = demands(plant, state.q, state.qd, x, now.friction_sign, now.is_free)
-        given = plant.torques(u, state.qd)
+        now = with_flags(state, dry, some)
+        plus, minus = demands(plant, now, x[:n])
+        given = plant.given(state.q, state.qd, u, state.contact)
         begun = {j: breaking_loose(given[j], plus[j], minus[j]) for j in dry}
         signs = [choose(0.0, now.is_free[j], now.friction_sign[j], begun[j]) for j in dry]
         return [*signs, *(choose(0.0, now.is_free[j], 1.0, abs(begun[j])) for j in dry)]
 
-    def standing(some: Values) -> tuple[Scalar, Scalar]:
-        total: Scalar = 0.0
-        for free in some[len(dry) :]:
-            total = total + (1.0 - free)
-        return 0.0, total
+    flags = flags_of(state, dry)
+    made = iterate(
+        released, flags, lambda some: (0.0, _missing(some[len(dry) :])), 1, title="joints that stand"
+    )
+    now = with_flags(state, dry, made)
+    changes: Scalar = 0.0
+    for a, b in zip(made[len(dry) :], flags[len(dry) :], strict=True):
+        changes = changes + (a - b)
 
-    start = [*(state.friction_sign[j] for j in dry), *(state.is_free[j] for j in dry)]
-    return _with(state, dry, iterate(released, start, standing, 1, title="joints that stand"))
+    def again(some: Values) -> Values:
+        return plant.accelerations(state.q, state.qd, u, with_flags(state, dry, some), guess, h)
+
+    return now, when(changes, again, made, x, title="joints that begin to move")
 
 
-def demands(
-    plant: Plant, q: Values, qd: Values, qdd: Values, friction_sign: Values, is_free: Values
-) -> tuple[Values, Values]:
+def loosened(plant: Plant, method: ExplicitMethod, state: StepState, u: Values) -> StepState:
+    """The state once joints that are driven hard enough have begun to move."""
+    return begun(plant, method, state, u)[0] if _dry(plant) else state
+
+
+def demands(plant: Plant, state: StepState, qdd: Values) -> tuple[Values, Values]:
     """What drives must give for accelerations, if joints that stand began to move forwards, and backwards."""
 
     def signs(way: float) -> Values:
         return [
             choose(0.0, free, s, way) if is_dry else s
-            for s, free, is_dry in zip(friction_sign, is_free, plant.dry, strict=True)
+            for s, free, is_dry in zip(state.friction_sign, state.is_free, plant.dry, strict=True)
         ]
 
-    plus, minus = (plant.required(q, qd, qdd, signs(way)) for way in (1.0, -1.0))
-    return plus, minus
+    return plant.required(state.q, state.qd, qdd, (signs(1.0), signs(-1.0)), state.contact)
 
 
 def breaking_loose(tau: Scalar, forwards: Scalar, backwards: Scalar) -> Scalar:
@@ -112,30 +143,69 @@ def breaking_loose(tau: Scalar, forwards: Scalar, backwards: Scalar) -> Scalar:
     return choose(forwards, tau, 1.0, choose(tau, backwards, -1.0, 0.0))
 
 
-def _stages(
-    plant: Plant, method: ExplicitMethod, state: StepState, u: Values, change: Values, h: Scalar
+def stages(
+    plant: Plant,
+    method: ExplicitMethod,
+    state: StepState,
+    u: Values,
+    change: Values,
+    h: Scalar,
+    first: Values | None = None,
 ) -> StepState:
-    """The state after the stages of the method, friction acting as it did at the start."""
+    """The state after the stages of the method, friction and flanks acting as they did at the start; `first`
+    are the accelerations there, with their loads, where they are known.
+    """
     n = len(state.q)
     rates: list[Values] = []
     accelerations: list[Values] = []
     felt: list[Values] = []
+    begin = now = _relaxations(plant, state.qd, u)
     for c, row in zip(method.c, method.a, strict=True):
+        inputs = [at + c * d for at, d in zip(u, change, strict=True)]
         q, qd = _advanced(state.q, h, row, rates), _advanced(state.qd, h, row, accelerations)
-        now = [at + c * d for at, d in zip(u, change, strict=True)]
-        made = plant.accelerations(q, qd, now, state, _expected(method, state, felt))
+        if rates:
+            now = _relaxations(plant, qd, inputs)
+            q, qd = _relaxed(plant, state, q, qd, (begin, now), c * h)
+        if first is not None and not rates:
+            made = first
+        else:
+            made = plant.accelerations(q, qd, inputs, state, _expected(method, state, felt), h)
         rates.append(qd)
         accelerations.append(made[:n])
         felt.append(made[n:])
     q, qd = _advanced(state.q, h, method.b, rates), _advanced(state.qd, h, method.b, accelerations)
+    q, qd = _relaxed(plant, state, q, qd, (begin, now), h)  # the last stage is at the end
     return replace(state, q=q, qd=qd, load_guess=_remembered(method, felt))
+
+
+def _relaxations(plant: Plant, qd: Values, u: Values) -> list[tuple[Scalar, Scalar]]:
+    """How fast states that relax go to their targets, and these."""
+    return [plant.relaxation(place, qd, u) for place in plant.relaxing]
+
+
+def _relaxed(
+    plant: Plant,
+    start: StepState,
+    q: Values,
+    qd: Values,
+    both: tuple[list[tuple[Scalar, Scalar]], list[tuple[Scalar, Scalar]]],
+    h: Scalar,
+) -> tuple[Values, Values]:
+    """States that relax fast follow their targets; their integrals are not kept."""
+    q, made = list(q), list(qd)
+    for place, before, after in zip(plant.relaxing, *both, strict=True):
+        followed = relaxed(start.qd[place], (before[0], after[0]), (before[1], after[1]), h)
+        share = (0.5 * h) * (before[0] + after[0])
+        q[place] = start.q[place]
+        made[place] = plant.bounded(place, choose(share, FINE, qd[place], followed))
+    return q, made
 
 
 def stopped(plant: Plant, before: StepState, moved: StepState, h: Scalar) -> StepState:
     """Joints whose velocity turned against their direction stand; others lose the part of the step in which
-    friction reversed these.
+    friction reversed these. Of first order in h: `forearm.dynamics.located_step` locates the instant.
     """
-    dry, n = [j for j, is_dry in enumerate(plant.dry) if is_dry], len(moved.q)
+    dry, n = _dry(plant), len(moved.q)
     if not dry:
         return moved
     q, qd = list(moved.q), list(moved.qd)
@@ -151,7 +221,7 @@ def stopped(plant: Plant, before: StepState, moved: StepState, h: Scalar) -> Ste
     first = [*qd, *(signs[j] for j in dry), *(free[j] for j in dry)]
 
     def at_rest(some: Values) -> Values:
-        now = _with(moved, dry, some[n:-1])
+        now = with_flags(moved, dry, some[n:-1])
         trial = plant.settled(q, some[:n], now.is_free)
         signs, free = list(now.friction_sign), list(now.is_free)
         for j in dry:
@@ -161,7 +231,7 @@ def stopped(plant: Plant, before: StepState, moved: StepState, h: Scalar) -> Ste
         return [*trial, *(signs[j] for j in dry), *(free[j] for j in dry), some[-1]]
 
     made = iterate(at_rest, [*first, stops], lambda some: (0.0, some[-1]), 1, title="joints that stop")
-    return replace(_with(moved, dry, made[n:-1]), q=q, qd=made[:n])
+    return replace(with_flags(moved, dry, made[n:-1]), q=q, qd=made[:n])
 
 
 def _turned(friction_sign: Scalar, is_free: Scalar, qd: Scalar) -> tuple[Scalar, Scalar, Scalar]:
@@ -209,9 +279,26 @@ def _advanced(start: Values, h: Scalar, weights: Sequence[float], rates: Sequenc
     return made
 
 
-def _with(state: StepState, dry: Sequence[int], some: Sequence[Scalar]) -> StepState:
-    """The state with these signs, and then these flags, of the joints with dry friction."""
+def _dry(plant: Plant) -> list[int]:
+    return [j for j, is_dry in enumerate(plant.dry) if is_dry]
+
+
+def flags_of(state: StepState, dry: Sequence[int]) -> Values:
+    """Signs, and then flags, of the coordinates with dry friction."""
+    return [*(state.friction_sign[j] for j in dry), *(state.is_free[j] for j in dry)]
+
+
+def with_flags(state: StepState, dry: Sequence[int], some: Sequence[Scalar]) -> StepState:
+    """The state with these signs, and then these flags, of the coordinates with dry friction."""
     signs, free = list(state.friction_sign), list(state.is_free)
     for k, j in enumerate(dry):
         signs[j], free[j] = some[k], some[len(dry) + k]
     return replace(state, friction_sign=signs, is_free=free)
+
+
+def _missing(free: Sequence[Scalar]) -> Scalar:
+    """How many of them stand."""
+    total: Scalar = 0.0
+    for one in free:
+        total = total + (1.0 - one)
+    return total

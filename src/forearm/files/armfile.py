@@ -99,6 +99,10 @@ FRICTION = TableField(
         "stribeck_speed": NumberField(
             "rad / s (m / s), on that side: of the motor's shaft where it is the motor's", above=0.0
         ),
+        "bristle_stiffness": NumberField(
+            "LuGre's sigma0, N m / rad (N / m), on that side; without it there are no bristles", above=0.0
+        ),
+        "bristle_damping": NumberField("LuGre's sigma1, N m s / rad (N s / m), on that side", minimum=0.0),
     },
     required=("side",),
 )
@@ -123,6 +127,27 @@ TRANSMISSION = TableField(
     },
     required=("efficiency", "rated_torque"),
 )
+ELASTICITY = TableField(
+    {
+        "stiffness": NumberField("joint side, N m / rad (N / m); or give a curve", above=0.0),
+        "curve": ListField(
+            ListField(NumberField(above=0.0), 2),
+            None,
+            "[[deflection, torque], ...] in place of stiffness, both rising from above 0, rad and N m (m and "
+            "N), the same in either direction",
+        ),
+        "interpolation": ChoiceField(INTERPOLATIONS, "between the points of the curve"),
+        "damping": NumberField("joint side, N m s / rad (N s / m)", minimum=0.0),
+        "half_gap": AngleField("backlash from the middle to either flank, joint side, rad (m)"),
+        "rotor_axis": ListField(
+            NumberField(),
+            3,
+            "axis of the rotor in the joint's frame before it moves; without it its spin does not act on the "
+            "link that carries it",
+        ),
+    },
+    doc="what gives between motor and link; without it the drive is rigid",
+)
 MOVES: dict[str, Any] = {
     "name": TextField(),
     "kind": ChoiceField(KINDS),
@@ -134,6 +159,7 @@ MOVES: dict[str, Any] = {
     "friction": FRICTION,
     "bearing": ListField(BEARING, None, "one table a bearing"),
     "transmission": TRANSMISSION,
+    "elasticity": ELASTICITY,
 }
 JOINT = TableField(
     {
@@ -196,7 +222,8 @@ class DeviationsField:
             NumberField("in the unit of the number", minimum=0.0),
             "standard deviations of numbers that were measured, by their quoted names: 'link2.mass', "
             "'link2.com.x', 'link2.inertia.xx' (about the com), 'joint1.friction.viscous', "
-            "'joint1.friction.coulomb.positive', 'joint1.motor.rotor_inertia'",
+            "'joint1.friction.coulomb.positive', 'joint1.motor.rotor_inertia', "
+            "'joint1.elasticity.stiffness'",
         ).schema()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.arm import STANDARD_GRAVITY, Arm, Hand
-from forearm.arm.drive import Bearing, Friction, Motor, Transmission
+from forearm.arm.drive import Bearing, Elasticity, Friction, Motor, Transmission
 from forearm.arm.joint import DH, Frame, Joint, Limits, Mimic
 from forearm.arm.link import Link
 from forearm.errors import InputError, ModelError, located, shorten, suggest
@@ -147,6 +147,7 @@ def _joint(block: dict[str, Any], data: dict[str, Any]) -> Joint:
         raise InputError(
             "limits: a sliding joint's are in m, so an angle cannot be meant; write plain numbers."
         )
+    elasticity = _elasticity(block["elasticity"], block["kind"]) if "elasticity" in block else None
     return Joint(
         name=block["name"],
         kind=block["kind"],
@@ -161,7 +162,22 @@ def _joint(block: dict[str, Any], data: dict[str, Any]) -> Joint:
         friction=Friction(**block["friction"]) if "friction" in block else None,
         bearings=tuple(Bearing(**b) for b in block.get("bearing", ())),
         transmission=Transmission(**block["transmission"]) if "transmission" in block else None,
+        elasticity=elasticity,
     )
+
+
+def _elasticity(given: dict[str, Any], kind: str) -> Elasticity:
+    if kind == "prismatic" and isinstance(given.get("half_gap"), Radians):
+        raise InputError(
+            "elasticity, half_gap: a sliding joint's is in m, so an angle cannot be meant; write a plain "
+            "number."
+        )
+    made = Elasticity(**given)
+    if made.interpolation == "spline" and made.curve:
+        from forearm.drives.elasticity import curve_of  # where used: few arm files have splines
+
+        curve_of(made)
+    return made
 
 
 def _placement(block: dict[str, Any], data: dict[str, Any]) -> DH | Frame:

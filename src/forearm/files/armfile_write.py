@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.arm import Arm
+from forearm.arm.drive import Friction
 from forearm.arm.joint import DH, Joint, Limits
 from forearm.arm.link import Link
 from forearm.arm.record import fields_of
@@ -92,7 +93,7 @@ def _joint(joint: Joint) -> dict[str, Any]:
     for key in ("max_speed", "max_effort"):
         if getattr(joint, key) is not None:
             block[key] = getattr(joint, key)
-    for key in ("mimic", "motor", "friction", "transmission"):
+    for key in ("mimic", "motor", "friction", "transmission", "elasticity"):
         if getattr(joint, key) is not None:
             block[key] = _plain(getattr(joint, key))
     if joint.bearings:
@@ -101,7 +102,10 @@ def _joint(joint: Joint) -> dict[str, Any]:
 
 
 def _plain(drive: object) -> dict[str, Any]:
-    return {key: _listed(value) for key, value in fields_of(drive).items() if value is not None}
+    known = {key: value for key, value in fields_of(drive).items() if value is not None and value != ()}
+    if isinstance(drive, Friction) and drive.bristle_stiffness is None:
+        del known["bristle_damping"]
+    return {key: _listed(value) for key, value in known.items()}
 
 
 def _listed(value: Any) -> Any:

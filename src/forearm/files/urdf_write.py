@@ -108,10 +108,14 @@ def lost_of_drive(joint: Joint) -> Iterator[str]:
         yield "that Coulomb friction differs with direction"
     if joint.friction is not None and joint.friction.static is not None:
         yield "Stribeck friction"
+    if joint.friction is not None and joint.friction.bristle_stiffness is not None:
+        yield "bristles of friction"
     if joint.bearings:
         yield "bearings"
     if joint.transmission is not None:
         yield "transmission losses"
+    if joint.elasticity is not None:
+        yield "elasticity"
 
 
 def _numbers(values: Iterable[float]) -> str:

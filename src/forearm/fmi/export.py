@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from forearm.arm.arm import Arm, check_arm
 from forearm.arm.joint import Frame, Joint
 from forearm.arm.link import Link
+from forearm.drives.coordinates import refuse_drive_states
 from forearm.drives.motor import constants_of
 from forearm.errors import InputError, ModelError, StepWarning, shorten
 from forearm.fmi.binaries import PLATFORMS, library, possible
@@ -102,6 +103,7 @@ def fmu(
     if isinstance(version, bool) or version not in VERSIONS:
         raise InputError(f"fmu, version: expected 2 or 3, got {shorten(version)}.")
     check_choice(drive, DRIVES, "fmu, drive")
+    refuse_drive_states(arm, "fmu", "Take arm.with_drives(elasticity=None), or friction without bristles.")
     step = check_number(step, "fmu, step", above=0.0)
     systems = _systems(platforms, version)
     model = _model(arm, drive == "voltage", parameters, payload)

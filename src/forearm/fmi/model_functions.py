@@ -7,17 +7,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.codegen.functions import Traced
-from forearm.codegen.simulation_step import STATES, NamedRegion, TracedPlant, inputs
+from forearm.codegen.rollout_step import HELD, STATES
+from forearm.codegen.simulation_step import NamedRegion, TracedPlant
+from forearm.codegen.traced_drives import inputs
 from forearm.codegen.tracing import Tracing
 from forearm.dynamics.driven_arm import lacking
 from forearm.dynamics.explicit_methods import explicit_method
-from forearm.dynamics.fixed_step import StepState, Values, loosened, step, stopped
+from forearm.dynamics.fixed_step import Plant, StepState, Values, loosened, stopped
+from forearm.dynamics.located_step import step
 from forearm.fmi.layout import Layout, layout_of
 from forearm.symbols import Graph, iterate, refined
 from forearm.symbols.scalars import choose, sign
@@ -26,7 +29,6 @@ METHOD = "rk4"
 # Event indicators are not 0 when an event is over, as FMI asks: a joint stops when it moves backwards this
 # fast (rad/s or m/s), and begins to move when this share of the friction band is exceeded.
 SLOW, EXCESS = 1e-8, 1e-9
-HELD = ("friction_sign", "is_free")
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +118,7 @@ class FmuModel:
         def made(q: Values, qd: Values, signs: Values, free: Values, u: Values) -> dict[str, Values]:
             still = StepState(q, [0.0] * len(q), signs, free, [])
             after = stopped(self.plant, still, StepState(q, qd, signs, free, []), 0.0)
-            after = loosened(self._from_rest, self.method, after, u)
+            after = loosened(cast(Plant, self._from_rest), self.method, after, u)
             moved: Any = 0.0
             for j in self.dry:
                 moved = moved + abs(after.friction_sign[j] - signs[j]) + abs(after.is_free[j] - free[j])
@@ -153,7 +155,7 @@ class FmuModel:
 
         def looked(_: Values) -> Values:
             qdd, tau = found
-            lack, band = lacking(self.plant, q, qd, qdd, tau, signs, free)
+            lack, band = lacking(self.plant, StepState(q, qd, signs, free, []), qdd, tau)
             return [0.0, *(lack[j] + EXCESS * band[j] for j in self.dry)]
 
         if not self.dry:
@@ -175,16 +177,12 @@ class _FromRest:
     """The plant of an event: accelerations to full precision, without a guess of the loads."""
 
     def __init__(self, plant: TracedPlant) -> None:
-        self.plant, self.dry = plant, plant.dry
+        self.plant = plant
 
-    def torques(self, u: Values, qd: Values) -> Values:
-        return self.plant.torques(u, qd)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.plant, name)
 
-    def required(self, q: Values, qd: Values, qdd: Values, friction_sign: Values) -> Values:
-        return self.plant.required(q, qd, qdd, friction_sign)
-
-    def settled(self, q: Values, qd: Values, is_free: Values) -> Values:
-        return self.plant.settled(q, qd, is_free)
-
-    def accelerations(self, q: Values, qd: Values, u: Values, state: StepState, loads: Values) -> Values:
+    def accelerations(
+        self, q: Values, qd: Values, u: Values, state: StepState, loads: Values, h: float = 0.0
+    ) -> Values:
         return self.plant.accurate(q, qd, u, state.friction_sign, state.is_free)

@@ -185,11 +185,16 @@ def _friction(old: Friction, figures: Mapping[str, float], joint: str) -> tuple[
     coulomb, viscous = pair("coulomb", old.coulomb), figures.get("viscous", old.viscous)
     speed = figures.get("stribeck_speed", old.stribeck_speed)
     wanted = pair("static", old.static or coulomb)
+    notes: list[str] = []
+    if old.bristle_stiffness is not None and 0.0 in coulomb:
+        old = dataclasses.replace(old, bristle_stiffness=None, bristle_damping=0.0)
+        notes.append(f"{joint}: its bristles are left out, as they slip at the level of Coulomb friction: 0.")
     if speed is None:
         if wanted != coulomb:
             raise InputError("friction, static: it goes with a stribeck_speed; give one, in rad/s (m/s).")
-        return Friction(side=old.side, viscous=viscous, coulomb=coulomb), []
+        return dataclasses.replace(old, viscous=viscous, coulomb=coulomb, static=None), notes
     static = max(wanted[0], coulomb[0]), min(wanted[1], coulomb[1])
-    raised = f"{joint}: static friction is raised to Coulomb friction, which was larger."
-    made = Friction(side=old.side, viscous=viscous, coulomb=coulomb, static=static, stribeck_speed=speed)
-    return made, [raised] if static != wanted else []
+    if static != wanted:
+        notes.append(f"{joint}: static friction is raised to Coulomb friction, which was larger.")
+    made = dataclasses.replace(old, viscous=viscous, coulomb=coulomb, static=static, stribeck_speed=speed)
+    return made, notes

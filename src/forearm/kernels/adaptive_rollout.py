@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
+from forearm.drives.coordinates import coordinates_of
 from forearm.dynamics.adaptive_step import EmbeddedPair
 from forearm.dynamics.driven_arm import BOUNDS, DRIVE, RECORD, STATE, sizes_of
 from forearm.kernels.load_or_compile import About, kept_or_made
 from forearm.kernels.native import function_of
+from forearm.kernels.rollout import PlantOptions
 
 Floats = NDArray[np.float64]
 
@@ -22,9 +24,10 @@ Floats = NDArray[np.float64]
 class AdaptiveSimulator:
     """An arm driven by torques or voltages, under an embedded pair."""
 
-    def __init__(self, arm: Arm, voltage: bool, pair: EmbeddedPair) -> None:
-        self.arm, self.voltage, self.pair = arm, voltage, pair
-        sizes = sizes_of(arm.n, pair.powers)
+    def __init__(self, arm: Arm, options: PlantOptions, pair: EmbeddedPair) -> None:
+        self.arm, self.options, self.pair = arm, options, pair
+        self.coordinates = coordinates_of(arm)
+        sizes = sizes_of(self.coordinates, pair.powers)
         self._given = _places((*STATE, *BOUNDS, *DRIVE), sizes)
         self._record = _places(RECORD, sizes)
 
@@ -35,7 +38,7 @@ class AdaptiveSimulator:
     @cached_property
     def code(self) -> Any:
         """The function of `adaptive_rollout_ir`."""
-        arm, voltage, pair, name = self.arm, self.voltage, self.pair, "adaptive_rollout"
+        arm, options, pair, name = self.arm, self.options, self.pair, "adaptive_rollout"
 
         def make() -> tuple[About, bytes]:
             from forearm.codegen.simulation_step import TracedPlant
@@ -43,12 +46,15 @@ class AdaptiveSimulator:
             from forearm.kernels.native import host, object_code
 
             about = {"arm": arm.name, "functions": ["simulate"], "dtype": "float64", "part": "adaptive"}
-            plant = TracedPlant(arm, voltage)
+            plant = TracedPlant(arm, options.voltage, is_limited=options.is_limited)
             return about, object_code(adaptive_rollout_text(plant, pair, host("float64", 1)))
 
         kinds = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
         return kept_or_made(
-            (name, arm, voltage, astuple(pair)), [name], make, lambda _, m: function_of(m, name, *kinds)
+            (name, arm, astuple(options), astuple(pair)),
+            [name],
+            make,
+            lambda _, m: function_of(m, name, *kinds),
         )
 
 

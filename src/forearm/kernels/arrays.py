@@ -14,7 +14,9 @@ from forearm.kernels.compiled import Slot
 from forearm.values import broadcast_states
 
 Array = NDArray[Any]
+Two = tuple[Array, Array]
 Three = tuple[Array, Array, Array]
+NUMBERS = {2: "two", 3: "three"}
 DType = np.dtype[Any]
 
 
@@ -82,12 +84,11 @@ def results_for(shapes: Sequence[tuple[int, ...]], out: Sequence[Array] | None, 
     return list(out)
 
 
-def three_of(out: Any) -> Three:
-    """What was given as `out` for three results."""
-    if not isinstance(out, tuple | list) or len(out) != 3:
-        raise InputError(f"out: expected a tuple of three arrays, got {shorten(out)}.")
-    a, b, c = out
-    return a, b, c
+def several_of(out: Any, count: int) -> tuple[Array, ...]:
+    """What was given as `out` for so many results."""
+    if not isinstance(out, tuple | list) or len(out) != count:
+        raise InputError(f"out: expected a tuple of {NUMBERS[count]} arrays, got {shorten(out)}.")
+    return tuple(out)
 
 
 def apart(out: Array, inputs: Sequence[Array]) -> Array:

@@ -13,8 +13,7 @@ from weakref import WeakKeyDictionary
 
 from forearm.codegen.differentiated import reverse_of
 from forearm.codegen.functions import Traced
-from forearm.codegen.rollout_step import HELD, RolloutStep
-from forearm.codegen.simulation_step import STATES
+from forearm.codegen.rollout_step import HELD, STATES, RolloutStep
 from forearm.kernels.ir import compute, module_text, result, unknown_of
 from forearm.kernels.llvm import IRFunction, Value, number
 from forearm.kernels.rollout_request import ROLLOUT
@@ -303,17 +302,8 @@ class RolloutRows:
         now, h = self._named(state), {"u": u, "h": [self.h]}
         if self.step.whole is not None:
             return self._carried(self.computed(self.step.whole, now | h))
-        if self.step.loosened is not None:
-            now |= self.computed(self.step.loosened, now | h)
         begin = [*now["q"], *now["qd"]]
-        rates = self.stages(now, u)
-        made = [self.body.fma(self.h, x, y) for x, y in zip(rates, begin, strict=True)]
-        q, qd = made[: self.n], made[self.n :]
-        if self.step.stopped is None:
-            return made
-        change = [self.body.op("fmul", self.h, x) for x in rates[self.n :]]
-        moved = {"q_moved": q, "qd_moved": qd, "qd_change": change}
-        return self._carried(now | self.computed(self.step.stopped, now | h | moved))
+        return [self.body.fma(self.h, x, y) for x, y in zip(self.stages(now, u), begin, strict=True)]
 
     def stages(self, now: Mapping[str, Sequence[str]], u: Sequence[Any], keep: str = "") -> list[str]:
         """The mean rates of q and qd over a step: a loop over one text of accelerations, which carries the

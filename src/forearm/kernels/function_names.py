@@ -31,6 +31,8 @@ def open_parameters(arm: Arm, names: tuple[str, ...]) -> dict[str, float]:
     return chosen_parameters(arm, names)
 
 
+# For arms with elastic joints alone.
+ELASTIC = ("elastic_forward_dynamics", "elastic_inverse_dynamics")
 # What a kernel's own methods compute: known without looking at the table of all functions.
 OWN = (
     "inverse_dynamics",
@@ -43,6 +45,7 @@ OWN = (
     "inverse_kinematics",
     "inverse_dynamics_derivatives",
     "forward_dynamics_derivatives",
+    *ELASTIC,
 )
 
 

@@ -204,6 +204,8 @@ def compute(
     def write(places: list[int]) -> None:
         for place in places:
             kind, a, b = graph.kinds[place], graph.left[place], graph.right[place]
+            if place in values:  # computed with others already
+                continue
             if place in graph.values:
                 values[place] = body.constant(graph.values[place])
             elif kind in (COS, SIN):
@@ -225,7 +227,10 @@ def compute(
             elif kind == ATAN2:
                 values[place] = body.angle(at(a), at(b))
             elif kind == EXP:
-                values[place] = body.exponential(at(a))
+                some, before = _exponentials_ready(graph, places, place, values)
+                write(before)
+                made = side_by_side(body, [at(graph.left[p]) for p in some])
+                values.update(zip(some, made, strict=True))
             elif kind == CHOOSE:
                 x, y = graph.branches[place]
                 if (a, b) not in masks:
@@ -286,6 +291,44 @@ def sines_and_cosines(body: Body, angles: list[str]) -> list[tuple[str, str]]:
         sine, cosine = wide.sine_and_cosine(together)
         made += [(wide.part(sine, lanes, k, 1), wide.part(cosine, lanes, k, 1)) for k in range(len(some))]
     return made
+
+
+def side_by_side(body: Body, exponents: list[str]) -> list[str]:
+    """e^x of each; those of a state alone side by side in vectors."""
+    if body.target.lanes > 1 or body.target.is_gpu or len(exponents) < 2:
+        return [body.exponential(x) for x in exponents]
+    lanes = BYTES_AT_ONCE // body.target.size
+    wide = body.widened(lanes)
+    made: list[str] = []
+    for start in range(0, len(exponents), lanes):
+        some = exponents[start : start + lanes]
+        together = wide.exponential(body.joined(some + [body.constant(0.0)] * (lanes - len(some)), 1))
+        made += [wide.part(together, lanes, k, 1) for k in range(len(some))]
+    return made
+
+
+def _exponentials_ready(
+    graph: Graph, places: list[int], first: int, values: dict[int, Any]
+) -> tuple[list[int], list[int]]:
+    """The exponentials from a first one on that can be computed now, and what must be computed before them,
+    operands first: nothing that is a function of its own, nor another exponential.
+    """
+    some, before = [first], set[int]()
+    for place in places[places.index(first) + 1 :]:
+        if graph.kinds[place] != EXP or place in values or graph.left[place] in (graph.left[p] for p in some):
+            continue
+        lacking, ahead = set[int](), [graph.left[place]]
+        while ahead:
+            here = ahead.pop()
+            if here not in values and here not in lacking:
+                if graph.kinds[here] in (EXP, CALL, PICK, COS, SIN):
+                    break
+                lacking.add(here)
+                ahead += graph.operands(here)
+        else:
+            some.append(place)
+            before |= lacking
+    return some, sorted(before)
 
 
 def absorbed_products(graph: Graph, results: Any, needed: list[int]) -> dict[int, int]:

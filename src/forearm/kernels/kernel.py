@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError
 from forearm.kernels import fastcall
-from forearm.kernels.arrays import Array, Three, as_numbers, rows_of, three_of
+from forearm.kernels.arrays import Array, Three, Two, as_numbers, rows_of, several_of
 from forearm.kernels.compiled import Compiled, CompileRequest
 from forearm.kernels.cpu import CPU, HOST, check_device, chosen
 from forearm.kernels.dispatch import Call, Parameters, run
-from forearm.kernels.function_names import check_names, check_precision, names_of, open_parameters
+from forearm.kernels.function_names import ELASTIC, check_names, check_precision, names_of, open_parameters
 from forearm.kernels.fused import Fused
 from forearm.kernels.locks import making
 from forearm.kernels.thread_pool import WORTH
@@ -336,6 +336,68 @@ class Kernel:
         """
         return self._three("forward_dynamics_derivatives", (q, qd, tau), out, threads, parameters)
 
+    def elastic_forward_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        theta: ArrayLike,
+        thetad: ArrayLike,
+        tau: ArrayLike,
+        threads: int | None = None,
+        *,
+        out: Two | None = None,
+        parameters: Parameters | None = None,
+    ) -> Two:
+        """(qdd, thetadd): accelerations of links and motors of an arm with elastic joints.
+
+        Args:
+            q, qd: joint coordinates and velocities, (n,) or (B, n).
+            theta, thetad: motor positions and velocities on the joint's side, motor angle / N, (n,) or
+                (B, n); those of rigid joints are not used.
+            tau: motor torques times gear ratio, (n,) or (B, n), N m (N).
+            threads: as in every method of `Kernel`.
+            out: two arrays for the results, as a tuple.
+            parameters: as in every method of `Kernel`.
+        """
+        given = (q, qd, theta, thetad, tau)
+        a, b = self._several("elastic_forward_dynamics", given, 2, out, threads, parameters)
+        return a, b
+
+    def elastic_inverse_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        qddd: ArrayLike,
+        qdddd: ArrayLike,
+        deflection: ArrayLike | None = None,
+        threads: int | None = None,
+        *,
+        out: Three | None = None,
+        parameters: Parameters | None = None,
+    ) -> Three:
+        """(tau, theta, thetad): torques, positions and velocities of the motors for a motion of the links of
+        an arm with elastic joints, on the joint's side.
+
+        Args:
+            q, qd, qdd, qddd, qdddd: joint coordinates and their derivatives by time, (n,) or (B, n).
+            deflection: theta - q of joints whose springs have damping, (n,) or (B, n); its rate is thetad -
+                qd; None: for arms without such joints.
+            threads: as in every method of `Kernel`.
+            out: three arrays for the results, as a tuple.
+            parameters: as in every method of `Kernel`.
+        """
+        if deflection is None:
+            damped = [j.name for j in self.arm.joints if j.elasticity is not None and j.elasticity.damping]
+            if damped:
+                raise InputError(
+                    f"elastic_inverse_dynamics: the springs of {', '.join(damped)} have damping, so that "
+                    "their deflection is a state; give it, or take fa.dynamics.elastic_inverse_along."
+                )
+            deflection = 0.0
+        given = (q, qd, qdd, qddd, qdddd, deflection)
+        return self._three("elastic_inverse_dynamics", given, out, threads, parameters)
+
     def simulate(
         self,
         q0: ArrayLike,
@@ -510,9 +572,20 @@ class Kernel:
         threads: int | None,
         parameters: Parameters | None,
     ) -> Three:
-        call = Call(self.parameters, None if out is None else three_of(out), threads, parameters)
-        a, b, c = self._run(self._function(name, given), given, call)
+        a, b, c = self._several(name, given, 3, out, threads, parameters)
         return a, b, c
+
+    def _several(
+        self,
+        name: str,
+        given: tuple[ArrayLike, ...],
+        count: int,
+        out: tuple[Array, ...] | None,
+        threads: int | None,
+        parameters: Parameters | None,
+    ) -> list[Array]:
+        outs = None if out is None else several_of(out, count)
+        return self._run(self._function(name, given), given, Call(self.parameters, outs, threads, parameters))
 
     def _function(self, name: str, given: tuple[ArrayLike, ...]) -> Any:
         """The function by name; where batches are small Python calls the machine code itself from now on."""
@@ -569,11 +642,14 @@ class _CountsByName(Mapping[str, "Counts"]):
         return counts
 
     def __iter__(self) -> Iterator[str]:
+        from forearm.codegen.elastic import offered
         from forearm.codegen.functions import FUNCTIONS
         from forearm.codegen.inverse_kinematics import can_be_written
 
-        written = can_be_written(self.kernel.arm) and not self.kernel.parameters
-        return (name for name in FUNCTIONS if name != "inverse_kinematics" or written)
+        left_out = set(ELASTIC) - set(offered(self.kernel.arm))
+        if not can_be_written(self.kernel.arm) or self.kernel.parameters:
+            left_out.add("inverse_kinematics")
+        return (name for name in FUNCTIONS if name not in left_out)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

@@ -5,7 +5,7 @@ and the functions inside them.
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,18 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.drives.joint import count_of_loads, held_freedoms
+from forearm.drives.coordinates import coordinates_of
+from forearm.drives.joint import count_of_loads
 from forearm.errors import ModelError
 from forearm.kernels.load_or_compile import About, kept_or_made
 from forearm.kernels.native import function_of
 from forearm.kinematics.limits import limits_of
 
 Floats = NDArray[np.float64]
+NONE = np.zeros(0)
 # The functions of the code, and the kinds of their arguments;
-# `require` is there only where friction can hold a joint.
+# `require` is there only where friction can hold a joint. Gaps make one pointer more of the last two.
 POINTER, COUNT = ctypes.c_void_p, ctypes.c_int64
 KINDS: dict[str, list[Any]] = {
-    "rollout": [POINTER] * 8 + [COUNT] * 5 + [ctypes.c_double] * 2,
+    "rollout": [POINTER] * 9 + [COUNT] * 5 + [ctypes.c_double] * 2,
     "accelerate": [POINTER] * 6 + [COUNT],
     "require": [POINTER] * 5 + [COUNT],
 }
@@ -32,11 +34,11 @@ KINDS: dict[str, list[Any]] = {
 
 @dataclass(eq=False)
 class State:
-    """Simulations under way, (B, n) each: `friction_sign` is the direction in which friction acts,
-    `is_free` 0 where a joint stands.
+    """Simulations under way, (B, m) each, m coordinates as `drives.coordinates` has them: `friction_sign` is
+    the direction in which friction acts, `is_free` 0 where a coordinate stands.
 
-    `load_guess` (B, 2 m) are the loads on drives with friction that depends on them, and how they changed in
-    the last step: where the next begins to look for them.
+    `load_guess` (B, 2 k) are the loads on drives with friction that depends on them, and how they changed in
+    the last step: where the next begins to look for them. `contact` (B, gaps) are the flanks of backlash.
     """
 
     q: Floats
@@ -44,10 +46,22 @@ class State:
     friction_sign: Floats
     is_free: Floats
     load_guess: Floats
+    contact: Floats
 
     def copy(self) -> State:
         """The same, apart."""
         return State(*(array.copy() for array in vars(self).values()))
+
+
+@dataclass(frozen=True)
+class PlantOptions:
+    """How an arm is simulated: driven by `voltage`, with `windings` whose currents are states, its motors
+    giving no more than max_effort where `is_limited`.
+    """
+
+    voltage: bool
+    windings: bool = False
+    is_limited: bool = False
 
 
 class Simulator:
@@ -56,19 +70,20 @@ class Simulator:
     def __init__(
         self,
         arm: Arm,
-        voltage: bool,
+        options: PlantOptions,
         c: tuple[float, ...],
         a: tuple[tuple[float, ...], ...],
         b: tuple[float, ...],
     ) -> None:
-        self.arm, self.voltage = arm, voltage
+        self.arm, self.options, self.voltage = arm, options, options.voltage
         self.tableau = (c, a, b)
+        self.coordinates = coordinates_of(arm, options.windings and options.voltage)
         self._parts: dict[str, dict[str, Any]] = {}
 
     @cached_property
     def dry(self) -> NDArray[np.bool_]:
-        """For each freedom whether friction can hold it."""
-        return np.array(held_freedoms(self.arm), dtype=bool)
+        """For each coordinate whether friction can hold it."""
+        return np.array(self.coordinates.dry, dtype=bool)
 
     @cached_property
     def limits(self) -> tuple[Floats, Floats]:
@@ -81,23 +96,54 @@ class Simulator:
     @cached_property
     def loads(self) -> int:
         """How many numbers the loads are that friction depends on."""
-        return count_of_loads(self.arm)
+        return count_of_loads(self.coordinates.mechanics)
+
+    @cached_property
+    def motors(self) -> NDArray[np.intp]:
+        """For each freedom the coordinate of its motor."""
+        return np.array(self.coordinates.motors, dtype=np.intp)
 
     def at_rest_or_moving(self, q: Floats, qd: Floats) -> State:
-        """Simulations that begin at (B, n): joints with dry friction and no velocity stand."""
-        free = np.where(self.dry & (qd == 0.0), 0.0, 1.0)
-        return State(q.copy(), qd.copy(), np.sign(qd) + 0.0, free, np.zeros((len(q), 2 * self.loads)))
+        """Simulations that begin at (B, n), or at (B, m) with all coordinates: those with dry friction and no
+        velocity stand. From (B, n) rotors begin where the springs carry nothing, in the middle of gaps, and
+        bristles as far bent as they are in steady motion.
+        """
+        x, xd = (self.whole(v) for v in (q, qd))
+        if qd.shape[1] < self.coordinates.count:
+            xd = self.bent(xd)
+        free = np.where(self.dry & (xd == 0.0), 0.0, 1.0)
+        loads = np.zeros((len(x), 2 * self.loads))
+        flanks = self.coordinates.contacts(list(x.T), list(xd.T))
+        contact = np.array(np.broadcast_arrays(*flanks, np.zeros(len(x))), dtype=np.float64)[:-1].T
+        return State(x, xd, np.sign(xd) + 0.0, free, loads, np.ascontiguousarray(contact))
+
+    def whole(self, values: Floats) -> Floats:
+        """All coordinates (B, m) from those of the links, rotors moving with them; a copy."""
+        if values.shape[1] == self.coordinates.count:
+            return np.array(values, dtype=np.float64)
+        made = np.zeros((len(values), self.coordinates.count))
+        made[:, : self.arm.n] = values
+        made[:, self.motors] = values
+        return made
+
+    def bent(self, xd: Floats) -> Floats:
+        """Velocities (B, m) with bristles as far bent as they are in steady motion."""
+        for b in self.coordinates.bristles:
+            speed = b.multiplier * xd[:, b.on]
+            xd[:, b.place] = np.where(speed == 0.0, 0.0, b.law.speed_of_slip(speed)[1])
+        return xd
 
     def run(
         self, state: State, u: Floats, steps: int, h: float, every: int, linear: bool
     ) -> tuple[Floats, Floats]:
         """Go on for so many steps; the state is changed. (q, qd) of every `every`-th step, (B,
-        steps / every + 1, n) each.
+        steps / every + 1, m) each.
 
         u is (n,), or (B, 1, n), held throughout, or (steps + 1, n) for all:
         held from step to step, or going straight.
         """
-        count, n = state.q.shape
+        count, m = state.q.shape
+        n = self.arm.n
         if u.ndim == 1:
             u, by_state, by_step = np.concatenate([u, u]), 0, 0
         elif u.ndim == 3:
@@ -105,44 +151,56 @@ class Simulator:
         else:
             by_state, by_step = 0, n
         u = np.ascontiguousarray(u, dtype=np.float64)
-        out = [np.empty((count, steps // every + 1, n)) for _ in range(2)]
+        out = [np.empty((count, steps // every + 1, m)) for _ in range(2)]
         part = self._part("single" if count == 1 else "batch")
         arrays = (*vars(state).values(), u, *out)
         pointers = [array.ctypes.data for array in arrays]
         part["rollout"](*pointers, count, steps, every, by_state, by_step, h, 1.0 if linear else 0.0)
         return out[0], out[1]
 
-    def accelerations(self, q: Floats, qd: Floats, u: Floats, way: Floats, free: Floats) -> Floats:
-        """Of one simulation, (n,)."""
-        return self._called("accelerate", q, qd, u, way, free)
+    def accelerations(
+        self, q: Floats, qd: Floats, u: Floats, way: Floats, free: Floats, contact: Floats = NONE
+    ) -> Floats:
+        """Of one simulation, (m,)."""
+        return self._called("accelerate", q, qd, u, way, free, contact)
 
-    def accelerations_of(self, q: Floats, qd: Floats, u: Floats, way: Floats, free: Floats) -> Floats:
-        """Of many, (B, n)."""
-        arrays = [np.ascontiguousarray(v, dtype=np.float64) for v in (q, qd, u, way, free)]
+    def accelerations_of(
+        self, q: Floats, qd: Floats, u: Floats, way: Floats, free: Floats, contact: Floats | None = None
+    ) -> Floats:
+        """Of many, (B, m)."""
+        given = [q, qd, u, way, free, *([] if contact is None or not contact.size else [contact])]
+        arrays = [np.ascontiguousarray(v, dtype=np.float64) for v in given]
         out = np.empty(arrays[0].shape)
         self._part("batch")["accelerate"](*(v.ctypes.data for v in (*arrays, out)), len(out))
         return out
 
-    def required(self, q: Floats, qd: Floats, qdd: Floats, way: Floats) -> Floats:
-        """What the drives of one simulation must give for a motion with friction in
-        these directions, (n,).
+    def required(self, q: Floats, qd: Floats, qdd: Floats, way: Floats, contact: Floats = NONE) -> Floats:
+        """What must be given to the coordinates of one simulation for a motion with friction in these
+        directions, (m,).
         """
-        return self._called("require", q, qd, qdd, way)
+        return self._called("require", q, qd, qdd, way, contact)
+
+    def given(self, q: Floats, qd: Floats, motors: Floats, contact: Floats = NONE) -> Floats:
+        """What is given to each coordinate (m,) of one simulation, by motors (n,) and springs."""
+        x, xd, flanks = q.tolist(), qd.tolist(), contact.tolist()
+        return np.array(self.coordinates.given(x, xd, motors.tolist(), flanks))
 
     def _called(self, name: str, *given: Floats) -> Floats:
-        rows = np.empty((len(given) + 1, self.arm.n))  # one array: asking for its address takes longest
-        for row, value in zip(rows, given, strict=False):
-            row[:] = value
-        first, step = rows.ctypes.data, rows.strides[0]
-        self._part("single")[name](*(first + k * step for k in range(len(rows))), 1)
-        out: Floats = rows[-1]
+        numbers = np.concatenate([*given, np.empty(self.coordinates.count)])
+        first, places, at = numbers.ctypes.data, [], 0  # one array: asking for its address takes longest
+        for value in given:
+            if len(value):
+                places.append(first + 8 * at)
+            at += len(value)
+        self._part("single")[name](*places, first + 8 * at, 1)
+        out: Floats = numbers[at:]
         return out
 
     def _part(self, name: str) -> dict[str, Any]:
         return self._parts.get(name) or self._parts.setdefault(name, self._found(name))
 
     def _found(self, part: str) -> dict[str, Any]:
-        arm, voltage, tableau = self.arm, self.voltage, self.tableau
+        arm, options, tableau = self.arm, self.options, self.tableau
 
         def make() -> tuple[About, bytes]:
             from forearm.codegen.simulation_step import TracedPlant
@@ -152,14 +210,17 @@ class Simulator:
 
             about = {"arm": arm.name, "functions": ["simulate"], "dtype": "float64", "part": part}
             target = host("float64", 1 if part == "single" else None)
-            return about, object_code(
-                rollout_text(TracedPlant(arm, voltage), ExplicitMethod(*tableau), target)
+            plant = TracedPlant(
+                arm, options.voltage, windings=options.windings, is_limited=options.is_limited
             )
+            return about, object_code(rollout_text(plant, ExplicitMethod(*tableau), target))
 
         names = [name for name in KINDS if name != "require" or self.dry.any()]
+        more = [POINTER] * bool(self.coordinates.gaps)
+        kinds = {name: KINDS[name] if name == "rollout" else more + KINDS[name] for name in names}
         return kept_or_made(
-            ("rollout", arm, voltage, tableau, part),
+            ("rollout", arm, astuple(options), tableau, part),
             names,
             make,
-            lambda _, memory: {name: function_of(memory, name, *KINDS[name]) for name in names},
+            lambda _, memory: {name: function_of(memory, name, *kinds[name]) for name in names},
         )

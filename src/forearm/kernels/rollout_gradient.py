@@ -220,11 +220,12 @@ def is_by_record(weights: Sequence[Shape], states: Shape) -> bool:
 def refuse_sticking(arm: Arm, parameters: tuple[str, ...]) -> None:
     """Refuse arms with a joint that friction can hold."""
     from forearm.codegen.simulation_step import held_by_friction
+    from forearm.drives.coordinates import coordinates_of
     from forearm.drives.joint import depends_on_load
 
     held = [
         joint.name
-        for joint, is_dry in zip(arm.joints, held_by_friction(arm, parameters), strict=True)
+        for joint, is_dry in zip(arm.joints, held_by_friction(coordinates_of(arm), parameters), strict=True)
         if is_dry
     ]
     if held or depends_on_load(arm):

@@ -25,12 +25,12 @@ COUNTS = ("count", "steps", "every", "u_state", "u_step")
 def rollout_text(plant: TracedPlant, method: ExplicitMethod, target: Target) -> str:
     """The module: `accelerate`, `require` where friction can hold a joint, and `rollout`.
 
-    `void rollout(q, qd, friction_sign, is_free, load_guess, u, out_q, out_qd, count, steps, every, u_state,
-    u_step, h, slope)`: count simulations, states (count, n) in and out, inputs at u + state u_state + step
-    u_step, and a record (count, steps / every + 1, n) for each output; `slope` is 0 where inputs are held and
-    1 where they go straight to the next.
-    `void accelerate(q, qd, u, friction_sign, is_free, out, count)`, `void require(q, qd, u, friction_sign,
-    out, count)`: of rows of states.
+    `void rollout(q, qd, friction_sign, is_free, load_guess, contact, u, out_q, out_qd, count, steps, every,
+    u_state, u_step, h, slope)`: count simulations, states (count, m) in and out, inputs (n) at u + state
+    u_state + step u_step, and a record (count, steps / every + 1, m) for each output; `slope` is 0 where
+    inputs are held and 1 where they go straight to the next.
+    `void accelerate(q, qd, u, friction_sign, is_free, contact, out, count)`, `void require(q, qd, u,
+    friction_sign, contact, out, count)`: of rows of states.
     """
     texts = [function_text("accelerate", traced_accelerations(plant), target)]
     if any(plant.dry):
@@ -44,7 +44,7 @@ class _Rollout:
     def __init__(self, traced: Traced, target: Target) -> None:
         self.traced, self.target = traced, target
         self.widths = {a.name: a.size for a in traced.outputs if a.size}
-        self.n = self.widths["q"]
+        self.count, self.inputs = self.widths["q"], next(a.size for a in traced.inputs if a.name == "u")
         pointers = dict.fromkeys([*STATES, "u", *(f"out_{name}" for name in RECORDED)], "ptr")
         numbers = dict.fromkeys(COUNTS, "i64") | dict.fromkeys(("h", "slope"), target.scalar)
         self.f = IRFunction("rollout", pointers | numbers)
@@ -105,7 +105,7 @@ class _Rollout:
             pointers.append(f.at(self.given["u"], place, scalar))
         ahead = [f.at(pointer, self.given["u_step"], scalar) for pointer in pointers]
         now, then = (
-            [body.joined([body.load(p, j, 1) for p in rows], 1) for j in range(self.n)]
+            [body.joined([body.load(p, j, 1) for p in rows], 1) for j in range(self.inputs)]
             for rows in (pointers, ahead)
         )
         changes = [body.op("fsub", b, a) for a, b in zip(now, then, strict=True)]
@@ -113,7 +113,7 @@ class _Rollout:
 
     def _record(self, some: Value, first: Value, records: Value) -> None:
         """Positions and velocities into their rows, the first lane's at `first`."""
-        f, n, scalar = self.f, self.n, self.target.scalar
+        f, n, scalar = self.f, self.count, self.target.scalar
         for name in RECORDED:
             self._to_rows(name, n)
             with f.loop(0, some) as lane:

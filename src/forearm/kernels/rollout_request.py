@@ -51,10 +51,14 @@ class RolloutRequest:
         """It, traced."""
         from forearm.codegen.rollout_step import RolloutStep
         from forearm.codegen.simulation_step import TracedPlant
+        from forearm.drives.coordinates import refuse_drive_states
         from forearm.dynamics.explicit_methods import explicit_method
         from forearm.kernels.batch_rollout_ir import RolloutProgram
         from forearm.reduction.symbolic import chosen_parameters
 
+        refuse_drive_states(
+            self.arm, "rollout", "Take fa.simulate or fa.simulate_many, or friction without bristles."
+        )
         chosen = chosen_parameters(self.arm, self.parameters)
         plant = TracedPlant(self.arm, self.voltage, chosen, self.dtype == "float32")
         return RolloutProgram(RolloutStep(plant, explicit_method(self.method)), self.law)

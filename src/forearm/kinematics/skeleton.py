@@ -29,6 +29,9 @@ class Skeleton:
         return np.array([np.zeros(3), *(p for stroke in self.strokes for p in stroke), self.hand])
 
 
+ROUNDING = 1e-12  # m: shorter strokes are none
+
+
 def skeleton(arm: Arm, q: NDArray[np.float64]) -> Skeleton:
     """The bones of an arm at q: parent's origin, joint, moved joint, link's origin, ..., hand."""
     poses = body_poses(arm, q)
@@ -38,7 +41,7 @@ def skeleton(arm: Arm, q: NDArray[np.float64]) -> Skeleton:
         fixed = parent @ body.before
         moved = body.joint_frame(W)
         stops = [T[:3, 3] for T in (parent, fixed, moved, W)]
-        strokes += [np.array(pair) for pair in pairwise(stops) if not np.array_equal(*pair)]
+        strokes += [np.array((a, b)) for a, b in pairwise(stops) if np.abs(b - a).max() > ROUNDING]
         joints.append((body.joint, fixed[:3, 3], fixed[:3, :3] @ body.axis))
     index, T = arm.moving.frames[arm.hand.link]
     carrier = poses[index] if index >= 0 else np.eye(4)

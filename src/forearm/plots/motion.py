@@ -68,6 +68,8 @@ def _panels(simulation: Simulation) -> dict[str, Floats]:
         f"velocity\n{unit('rad/s', 'm/s')}": simulation.qd,
         f"{unit('torque', 'force')}\n{unit('N m', 'N')}": simulation.tau,
     }
+    if "motor_q" in simulation.drives:
+        panels |= {f"deflection\n{unit('rad', 'm')}": simulation.drives["motor_q"] - simulation.q}
     if isinstance(simulation, Run):
         panels |= {f"error\n{unit('rad', 'm')}": simulation.error}
     return panels | ({"voltage\nV": simulation.voltage} if simulation.voltage is not None else {})

@@ -10,6 +10,7 @@ from bisect import bisect_right
 import numpy as np
 from numpy.typing import NDArray
 
+from forearm.arm.elastic import link_side
 from forearm.errors import InputError
 from forearm.simulation.adaptive import integrate
 from forearm.simulation.events import EventFunction, EventHit
@@ -77,20 +78,24 @@ class Following:
         drive, state, start = setup.drive, setup.state, setup.start
         commands = Commands(drive)
         is_wound = drive.voltage and has_inductance(drive.arm)
-        motors: Motors = Wound(drive, start.current) if is_wound else AtOnce(drive, setup.simulator, commands)
+        is_limited = setup.simulator.options.is_limited
+        motors: Motors = (
+            Wound(drive, is_limited, start.current) if is_wound else AtOnce(drive, setup.simulator, commands)
+        )
         self.setup, self.drive, self.commands, self.motors = setup, drive, commands, motors
         self.track, self.state = setup.track, state
         self.friction = DryFriction(motors, state)
-        self.n = drive.arm.n
+        self.n = setup.simulator.coordinates.count
         self.machine = None
         if setup.method != "radau" and not is_wound and commands.is_straight and setup.track.until is None:
             self.machine = MachineSteps(
-                adaptive_simulator_of(drive.arm, drive.voltage, setup.method),
+                adaptive_simulator_of(drive.arm, setup.simulator.options, setup.method),
                 commands.line,
                 self.friction.slow,
-                bool(setup.simulator.dry.any()),
+                bool(setup.simulator.dry.any() or setup.simulator.coordinates.gaps),
                 setup.simulator.limits if setup.track.stops else None,
             )
+        self.atol_q, self.atol_qd = _tolerances(setup)
         self.found: list[tuple[DenseSolution, Asked]] = []
         # q, qd and u that last had no acceleration
         self.unsolved: tuple[Floats, Floats, Floats] | None = None
@@ -131,8 +136,8 @@ class Following:
             xd,
             method=self.setup.method,
             rtol=accuracy.rtol,
-            atol_q=np.concatenate([np.full(self.n, accuracy.atol), np.full(m, ANY)]),
-            atol_qd=accuracy.atol,
+            atol_q=np.concatenate([self.atol_q, np.full(m, ANY)]),
+            atol_qd=np.concatenate([self.atol_qd, np.full(m, accuracy.atol)]),
             events=self._events(),
             breakpoints=breaks,
             first_step=self.friction.careful(self.motors.u(t, x, xd), first),
@@ -161,11 +166,12 @@ class Following:
         """x'' (n + m) of a state, with joints moving and standing as they are now."""
         n, motors, has_currents = self.n, self.motors, len(self.motors.current) > 0
         way, free = self.state.friction_sign[0].copy(), self.state.is_free[0].copy()
+        contact = self.state.contact[0].copy()
         self.unsolved = None
 
         def f(t: float, x: Floats, xd: Floats) -> Floats:
             u = motors.u(t, x, xd)
-            qdd = motors.simulator.accelerations(x[:n], xd[:n], u, way, free)
+            qdd = motors.simulator.accelerations(x[:n], xd[:n], u, way, free, contact)
             if not np.isfinite(qdd).all():
                 self.unsolved = x[:n].copy(), xd[:n].copy(), u
             return np.concatenate([qdd, motors.rates(t, xd)]) if has_currents else qdd
@@ -173,8 +179,9 @@ class Following:
         return f
 
     def _events(self) -> list[EventFunction]:
-        """Where the piece must end: friction, limits of currents and of joints, the user's condition."""
-        made, n, until = [*self.friction.events(), *self.motors.events()], self.n, self.track.until
+        """Where the piece must end: friction, flanks, limits of currents and joints, the user's condition."""
+        made, until = [*self.friction.events(), *self.motors.events()], self.track.until
+        n = self.drive.arm.n
         if self.track.stops:
             made.append(
                 EventFunction(
@@ -192,6 +199,9 @@ class Following:
         if stuck:
             qd = qd.copy()
             qd[-1, stuck] = 0.0
+        for hit in hits:
+            if hit.name == "flank":
+                self.friction.change_flank(hit.component)
         self.motors.take(found.qd[-1, self.n :], [(hit.name, hit.component) for hit in hits])
         self.track.add(found.t, found.q[:, : self.n], qd)
         t = float(found.t[-1])
@@ -218,8 +228,10 @@ class Following:
         """Whether what had no acceleration last is no matter of large numbers."""
         if self.unsolved is None:
             return False
-        q, qd, u = self.unsolved
-        return is_jammed(self.drive.arm, q, qd, self.motors.torque(u, qd))
+        x, xd, u = self.unsolved
+        n, arm = self.drive.arm.n, self.motors.simulator.coordinates.mechanics
+        tau = self.motors.simulator.given(x, xd, self.motors.torque(u, xd), self.state.contact[0])
+        return is_jammed(link_side(self.drive.arm), x[:n], xd[:n], tau[:n]) if arm.n == n else False
 
     def _course(self, start: float) -> Course:
         t, q, qd = self.track.samples()
@@ -243,6 +255,10 @@ class Following:
             at, rate, u = (np.concatenate([part[k] for part in parts]) for k in range(3))
             return at, rate, u
 
+        current = None
+        if len(motors.current):
+            current = np.zeros((len(t), drive.arm.n))
+            current[:, motors.which] = np.concatenate(self.currents)
         return Course(
             motors.simulator,
             t,
@@ -255,7 +271,20 @@ class Following:
             track=self.track,
             checkpoint=checkpoint,
             is_asking=not drive.is_data,
+            current=current,
         )
+
+
+def _tolerances(setup: Setup) -> tuple[Floats, Floats]:
+    """Absolute errors that positions and velocities may have, (m,) each: of a bristle, which bends by little,
+    in proportion to how far it does, and any of its integral.
+    """
+    coordinates = setup.simulator.coordinates
+    q, qd = (np.full(coordinates.count, setup.accuracy.atol) for _ in range(2))
+    for bristle in coordinates.bristles:
+        bent = min(abs(level) for level in bristle.law.law.coulomb) / bristle.law.stiffness
+        q[bristle.place], qd[bristle.place] = ANY, setup.accuracy.atol * min(1.0, bent)
+    return q, qd
 
 
 def check_periods(drive: Input, duration: float) -> None:

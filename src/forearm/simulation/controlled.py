@@ -16,6 +16,9 @@ from forearm.logs.motion import MotionLog
 from forearm.simulation.result import Array, Simulation, taken
 from forearm.values import check_number, check_text
 
+MOTOR = ("measured_motor_q", "measured_motor_qd")
+NOT_LOGGED = ("saturated", *MOTOR)  # what tables of motions have no columns for
+
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Run(Simulation):
@@ -28,10 +31,13 @@ class Run(Simulation):
         controller: name of the controller.
         period: sampling period, s.
         wanted: reference (q, qd, qdd), (T, n) each.
-        measured: (q, qd) as the sensors told, (T, n) each.
+        measured: (q, qd) as the sensors told, (T, n) each; the motors', over gear ratios, where sensors are
+            on motors alone.
         asked: torques (T, n) that the controller answered with, N m (N).
         saturated: (T, n) where less was given than asked for.
         operations: operations of the controller per period.
+        measured_motor: positions and speeds of the motors over gear ratios as the sensors told, (T, n) each;
+            None: there are no sensors on motors.
     """
 
     controller: str
@@ -41,6 +47,7 @@ class Run(Simulation):
     asked: Array
     saturated: NDArray[np.bool_]
     operations: float
+    measured_motor: tuple[Array, Array] | None = None
 
     def _check_motion(self) -> None:
         super()._check_motion()
@@ -57,11 +64,23 @@ class Run(Simulation):
             "operations": float(self.operations),
             "wanted": tuple(taken(x, shape, "wanted") for x in self.wanted),
             "measured": tuple(taken(x, shape, "measured") for x in self.measured),
+            "measured_motor": self._motors(shape),
             "asked": taken(self.asked, shape, "asked"),
             "saturated": saturated,
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
+
+    def _motors(self, shape: tuple[int, ...]) -> tuple[Array, Array] | None:
+        if self.measured_motor is None:
+            return None
+        if len(self.measured_motor) != 2:
+            raise InputError(
+                f"run, measured_motor: expected positions and speeds, {shape} each, got "
+                f"{len(self.measured_motor)}."
+            )
+        q, qd = (taken(x, shape, "measured_motor") for x in self.measured_motor)
+        return q, qd
 
     @property
     def plant(self) -> Arm:
@@ -113,12 +132,13 @@ class Run(Simulation):
     @property
     def log(self) -> MotionLog:
         """The motion, and what was wanted, measured and asked for."""
-        known = {x: block for x, block in self.blocks().items() if x != "saturated"}
+        known = {x: block for x, block in self.blocks().items() if x not in NOT_LOGGED}
         return replace(super().log, **known)  # type: ignore[arg-type]
 
     def columns(self) -> dict[str, Array]:
         """The table of a simulation, and wanted_q1.., wanted_qd1.., wanted_qdd1.., measured_q1..,
-        measured_qd1.., asked1.., saturated1.., which is 1 or 0.
+        measured_qd1.., asked1.., saturated1.., which is 1 or 0, and measured_motor_q1.., measured_motor_qd1..
+        where sensors are on motors.
         """
         more = self.blocks()
         return super().columns() | {
@@ -129,7 +149,8 @@ class Run(Simulation):
         """What a plain simulation does not have, (T, n) each, by name."""
         made = dict(zip(("wanted_q", "wanted_qd", "wanted_qdd"), self.wanted, strict=True))
         made |= dict(zip(("measured_q", "measured_qd"), self.measured, strict=True))
-        return made | {"asked": self.asked, "saturated": self.saturated.astype(np.float64)}
+        made |= {"asked": self.asked, "saturated": self.saturated.astype(np.float64)}
+        return made | (dict(zip(MOTOR, self.measured_motor, strict=True)) if self.measured_motor else {})
 
     def __repr__(self) -> str:
         return f"<Run under {self.controller!r}: {super().__repr__()[1:-1]}>"

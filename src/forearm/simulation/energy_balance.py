@@ -1,5 +1,5 @@
-"""Where the energy went: supplied = kinetic + potential + field of the windings + lost in bearings,
-gears, friction, windings.
+"""Where the energy went: supplied = kinetic + potential + in springs, bristles and the field of windings +
+lost in bearings, gears, friction, windings and springs.
 
 Between two samples the motion is what the method has there, or Hermite's cubic of positions and velocities;
 powers are added up by Gauss's rule of four points.
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.drives.bearings import bearing_level
+from forearm.drives.elasticity import spring_energy
 from forearm.drives.friction import friction_torque
 from forearm.drives.joint import Drive, drives_of, needs_reactions
 from forearm.drives.transmission import through
@@ -38,7 +39,9 @@ class Books:
         """Accelerations (T, n): 0 of a joint that friction holds, and of one that begins to move
         there what it begins with.
         """
-        return _with_beginnings(self._course.simulator, self._course.q, self._course.qd, self._flow.u)
+        simulator = self._course.simulator
+        made = _with_beginnings(simulator, self._course.q, self._course.qd, self._flow.u)
+        return np.ascontiguousarray(made[:, : simulator.arm.n])
 
     @property
     def tau(self) -> Floats:
@@ -73,34 +76,49 @@ class Books:
 
 def _added_up(course: Course, flow: Flow) -> tuple[dict[str, Floats], dict[str, Floats]]:
     """Energies, and losses by kind. Held torques without losses supply tau (q_new - q) to the bit."""
-    arm, t, q, qd = course.simulator.arm, course.t, course.q, course.qd
-    kinetic, potential = _energies(arm, q, qd)
+    simulator, t, q, qd = course.simulator, course.t, course.q, course.qd
+    coordinates, n = simulator.coordinates, simulator.arm.n
     supplied = np.zeros(len(t))
-    lost = {name: np.zeros((len(t), arm.n)) for name in ("bearing", "gear", "friction", "winding")}
+    kinds = ("bearing", "gear", "friction", "winding", *(["spring"] if coordinates.rotors else []))
+    lost = {name: np.zeros((len(t), n)) for name in kinds}
     h = np.diff(t)[:, None]
-    rubs = any(d.friction or d.depends_on_load for d in drives_of(arm))
+    rubs = any(d.friction or d.depends_on_load for d in drives_of(simulator.arm)) or coordinates.rotors
     is_short = course.is_held and not rubs and flow.winding is None
     if is_short:
-        supplied[1:] = np.cumsum(np.sum(flow.u[:-1] * np.diff(q, axis=0), axis=1))
+        supplied[1:] = np.cumsum(np.sum(flow.tau[:-1] * np.diff(q[:, :n], axis=0), axis=1))
     for node, weight in zip(NODES, WEIGHTS, strict=True) if len(t) > 1 and not is_short else ():
         at, rate, given = course.between(float(node))
-        rate = np.where((qd[:-1] == 0.0) & (qd[1:] == 0.0) & course.simulator.dry, 0.0, rate)
+        rate = np.where((qd[:-1] == 0.0) & (qd[1:] == 0.0) & simulator.dry, 0.0, rate)
         there = course.supply(given, rate)
-        losses = _losses(arm, at, rate, _accelerations(course.simulator, at, rate, there.u)) if rubs else {}
+        losses = _losses(simulator, at, rate, _accelerations(simulator, at, rate, there.u)) if rubs else {}
         if there.winding is not None:
             losses["winding"] = there.winding
         supplied[1:] += np.cumsum(weight * h[:, 0] * there.power)
         for name, value in losses.items():
             lost[name][1:] += np.cumsum(weight * h * value, axis=0)
+    for r in coordinates.rotors:
+        stored = spring_energy(r.elasticity, r.deflection(list(q.T)))
+        lost["spring"][:, r.freedom] -= stored - stored[0]
     total = sum((value.sum(axis=1) for value in lost.values()), np.zeros(len(t)))
-    energy = {"kinetic": kinetic, "potential": potential, "supplied": supplied, "lost": total}
+    energy = _energies(simulator, q, qd) | {"supplied": supplied, "lost": total}
     return energy if flow.field is None else energy | {"field": flow.field}, lost
 
 
 def _accelerations(simulator: Simulator, q: Floats, qd: Floats, u: Floats) -> Floats:
-    """Of many states, with friction against the velocities and joints that stand held."""
+    """Of many states, with friction against the velocities, coordinates that stand held, and flanks as their
+    deflections have them.
+    """
     stands = (qd == 0.0) & simulator.dry
-    return simulator.accelerations_of(q, qd, u, np.sign(qd), np.where(stands, 0.0, 1.0))
+    return simulator.accelerations_of(
+        q, qd, u, np.sign(qd), np.where(stands, 0.0, 1.0), _contacts(simulator, q, qd)
+    )
+
+
+def _contacts(simulator: Simulator, q: Floats, qd: Floats) -> Floats:
+    made = np.zeros((len(q), len(simulator.coordinates.gaps)))
+    for k, side in enumerate(simulator.coordinates.contacts(list(q.T), list(qd.T))):
+        made[:, k] = side
+    return made
 
 
 def _with_beginnings(simulator: Simulator, q: Floats, qd: Floats, u: Floats) -> Floats:
@@ -116,7 +134,8 @@ def _with_beginnings(simulator: Simulator, q: Floats, qd: Floats, u: Floats) -> 
     while (rows := begins.any(axis=1)).any():
         way = np.where(begins, ahead, np.sign(qd))[rows]
         free = np.where((qd == 0.0) & simulator.dry & ~begins, 0.0, 1.0)[rows]
-        found = simulator.accelerations_of(q[rows], qd[rows], u[rows], way, free)
+        contact = _contacts(simulator, q[rows], qd[rows])
+        found = simulator.accelerations_of(q[rows], qd[rows], u[rows], way, free, contact)
         wrong = begins[rows] & ~(found * way > 0.0)
         if not wrong.any():
             made[rows] = found
@@ -125,33 +144,77 @@ def _with_beginnings(simulator: Simulator, q: Floats, qd: Floats, u: Floats) -> 
     return made
 
 
-def _energies(arm: Arm, q: Floats, qd: Floats) -> tuple[Floats, Floats]:
-    both = kernel_of(arm).fused(["kinetic_energy", "potential_energy"])(
-        np.ascontiguousarray(q), np.ascontiguousarray(qd)
+def _energies(simulator: Simulator, q: Floats, qd: Floats) -> dict[str, Floats]:
+    """Of masses, rotors among them, of gravity, and of springs and bristles where there are any."""
+    c = simulator.coordinates
+    m = c.mechanics.n
+    both = kernel_of(c.mechanics).fused(["kinetic_energy", "potential_energy"])(
+        np.ascontiguousarray(q[:, :m]), np.ascontiguousarray(qd[:, :m])
     )
-    return both["kinetic"][:, 0], both["potential"][:, 0]
-
-
-def _losses(arm: Arm, q: Floats, qd: Floats, qdd: Floats) -> dict[str, Floats]:
-    """Power lost in each freedom's bearings, gear and friction, (T, n)."""
-    model = model_of(arm)
-    made = {name: np.zeros_like(q) for name in ("bearing", "gear", "friction")}
-    rates = np.array(model.rates(list(qd.T)))  # (N, T)
-    torques, reactions = _rigid(arm, q, qd, qdd)
-    for k, drive in enumerate(drives_of(arm)):
-        load, way = torques[k], np.sign(rates[k])
-        for name, torque in _parts(drive, load, None if reactions is None else reactions[k], rates[k], way):
-            made[name][:, drive.freedom] += torque * rates[k]
+    kinetic = both["kinetic"][:, 0]
+    for rotor in c.alone:
+        kinetic = kinetic + 0.5 * rotor.inertia * qd[:, rotor.place] ** 2
+    made = {"kinetic": kinetic, "potential": both["potential"][:, 0]}
+    if c.rotors:
+        x = list(q.T)
+        made["spring"] = np.sum([spring_energy(r.elasticity, r.deflection(x)) for r in c.rotors], axis=0)
+    if c.bristles:
+        made["bristle"] = np.sum([0.5 * b.law.stiffness * qd[:, b.place] ** 2 for b in c.bristles], axis=0)
     return made
 
 
-def _parts(drive: Drive, load: Floats, reaction: Any, rate: Floats, way: Floats) -> list[tuple[str, Floats]]:
-    """What each part of a drive adds to the torque, in the order in which the torque passes them."""
+def _losses(simulator: Simulator, q: Floats, qd: Floats, qdd: Floats) -> dict[str, Floats]:
+    """Power lost in each joint's bearings, gear, friction and spring, (T, n)."""
+    c = simulator.coordinates
+    arm, m = c.mechanics, c.mechanics.n
+    model, shape = model_of(arm), (len(q), c.n)
+    kinds = ("bearing", "gear", "friction", *(["spring"] if c.rotors else []))
+    made = {name: np.zeros(shape) for name in kinds}
+    rates = np.array(model.rates(list(qd[:, :m].T)))  # (N, T)
+    torques, reactions = _rigid(arm, q[:, :m], qd[:, :m], qdd[:, :m])
+    bristles = {b.body: b for b in c.bristles}
+    for k, drive in enumerate(drives_of(arm)):
+        load, way, rate = torques[k], np.sign(rates[k]), rates[k]
+        rubbed = bristles[k].law.torque(rate, qd[:, bristles[k].place]) if k in bristles else None
+        reaction = None if reactions is None else reactions[k]
+        for name, torque in _parts(drive, load, reaction, rate, way, rubbed):
+            made[name][:, c.joint_of[drive.freedom]] += torque * rate
+    for b in c.bristles:  # what bends them is not lost
+        speed, z = b.multiplier * qd[:, b.on], qd[:, b.place]
+        if b.body is None:
+            made["friction"][:, c.joint_of[b.place]] += b.law.torque(speed, z) * speed
+        made["friction"][:, c.joint_of[b.place]] -= b.law.stiffness * z * b.law.rate(speed, z)
+    _rotor_losses(simulator, q, qd, made)
+    return made
+
+
+def _rotor_losses(simulator: Simulator, q: Floats, qd: Floats, made: dict[str, Floats]) -> None:
+    """What goes into springs, and what gears behind them and rotors that no link feels lose."""
+    c, x, xd = simulator.coordinates, list(q.T), list(qd.T)
+    contact = c.contacts(x, xd)
+    for r in c.rotors:
+        rate, torque = xd[r.place], r.torque(x, xd, contact)
+        made["spring"][:, r.freedom] += torque * r.deflection(xd)  # what it stores is taken off in the end
+        made["gear"][:, r.freedom] += (r.at_motor(torque, np.sign(rate)) - torque) * rate
+    for r in c.alone:
+        if r.friction is not None and r.friction.bristle_stiffness is None:
+            made["friction"][:, r.freedom] += (
+                friction_torque(r.friction, xd[r.place], np.sign(xd[r.place])) * xd[r.place]
+            )
+
+
+def _parts(
+    drive: Drive, load: Floats, reaction: Any, rate: Floats, way: Floats, rubbed: Floats | None
+) -> list[tuple[str, Floats]]:
+    """What each part of a drive adds to the torque, in the order in which the torque passes them; `rubbed` is
+    the friction of bristles, where it has some.
+    """
     made: list[tuple[str, Floats]] = []
     for bearing in drive.bearings:
         made.append(("bearing", way * bearing_level(bearing, *reaction)))
         load = load + made[-1][1]
-    rubbed = friction_torque(drive.at_joint, rate, way) if drive.friction is not None else np.zeros_like(load)
+    if rubbed is None:
+        rubbed = friction_torque(drive.at_joint, rate, way) if drive.friction is not None else 0.0 * load
     if drive.friction is not None and drive.friction.side == "joint":
         load = load + rubbed
     if drive.transmission is not None:

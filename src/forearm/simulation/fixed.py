@@ -5,7 +5,7 @@ once a period, which `simulate` and `control.run` share.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,8 @@ from forearm.kernels.rollout import Simulator, State
 from forearm.simulation.inputs import Input
 from forearm.simulation.jamming import jams_within
 from forearm.simulation.stability import is_near, warn_of_long_steps
-from forearm.simulation.start import Clock, Setup, from_zero, held_steps, whole_steps
-from forearm.simulation.track import Between, Course, Track, at_once, first_to_go
-from forearm.simulation.windings import refuse_inductance
+from forearm.simulation.start import Clock, Setup, from_zero, held_steps, whole_steps, without_currents
+from forearm.simulation.track import Between, Course, Track, at_once, behind_windings, first_to_go
 from forearm.trajectories.recorded import cubic
 
 Floats = NDArray[np.float64]
@@ -36,8 +35,6 @@ def fixed_run(setup: Setup) -> Course:
     """
     simulator, drive, track, clock = setup.simulator, setup.drive, setup.track, setup.clock
     record, duration = setup.record, setup.duration
-    if drive.voltage:
-        refuse_inductance(setup.arm, setup.method)
     told = simulator, setup.method, setup.step
     share = warn_of_long_steps(*told, [setup.state.q[0]], "simulate", FOLLOWED, callers=2)
     missing, held = 0.0, 1 if drive.converter is None else held_steps(drive.converter.period, clock.step)
@@ -90,7 +87,7 @@ class SimulatedPlant:
         ends = np.cumsum([array.size for array in arrays])[:-1]
         parts = zip(np.split(self._numbers, ends), arrays, strict=True)
         self.state = State(*(part.reshape(array.shape) for part, array in parts))
-        self._motion = self._numbers[: 2 * simulator.arm.n]  # q and qd
+        self._motion = self._numbers[: 2 * simulator.coordinates.count]  # q and qd
         self.is_linear, self.substeps, self.bound = is_linear, substeps, bound
         self.is_whole = True  # whether it stands at a time of its clock
 
@@ -134,12 +131,12 @@ class SimulatedPlant:
             shown = np.unique([*range(0, len(t), thin), len(t) - 1])
             t, q, qd, kept = t[shown], q[shown], qd[shown], given()[shown]
             given = lambda: kept  # noqa: E731
-        checkpoint = {"t": float(t[-1]), **vars(self.state.copy())}
+        checkpoint = {"t": float(t[-1]), **without_currents(self.simulator, self.state)}
         if self.is_whole:
             checkpoint |= {"step": self.clock.step, "origin": self.clock.origin, "done": self.clock.done}
         simulator, is_linear = self.simulator, self.is_linear
-        between = straight(t, q, qd, given, is_linear)
-        supply = at_once(simulator.arm, simulator.voltage)
+        between = straight(t, q, qd, given, is_linear, simulator.coordinates.relaxing)
+        supply = (behind_windings if simulator.coordinates.windings else at_once)(simulator)
         return Course(simulator, t, q, qd, given, between, supply, not is_linear, self.track, checkpoint)
 
     def _run(self, state: State, u: Floats, steps: int, h: float, record: int) -> tuple[Floats, Floats]:
@@ -256,13 +253,24 @@ class SampledLoop:
         self.counts[-1] += plant.move(times, self.answers[-1], h)
 
 
-def straight(t: Floats, q: Floats, qd: Floats, given: Callable[[], Floats], is_linear: bool) -> Between:
-    """Hermite's cubic between samples, driven by what is held there or goes straight."""
+def straight(
+    t: Floats,
+    q: Floats,
+    qd: Floats,
+    given: Callable[[], Floats],
+    is_linear: bool,
+    relaxing: Sequence[int] = (),
+) -> Between:
+    """Hermite's cubic between samples, driven by what is held there or goes straight; states that relax,
+    whose integrals are not kept, go straight.
+    """
 
     def between(s: float) -> tuple[Floats, Floats, Floats]:
         u = given()
-        motion = cubic(q[:-1], qd[:-1], q[1:], qd[1:], np.diff(t)[:, None], s)
-        return *motion, u[:-1] + (s * np.diff(u, axis=0) if is_linear else 0.0)
+        x, xd = cubic(q[:-1], qd[:-1], q[1:], qd[1:], np.diff(t)[:, None], s)
+        for place in relaxing:
+            xd[:, place] = qd[:-1, place] + s * np.diff(qd[:, place])
+        return x, xd, u[:-1] + (s * np.diff(u, axis=0) if is_linear else 0.0)
 
     return between
 

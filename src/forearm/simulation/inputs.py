@@ -100,9 +100,10 @@ class Input:
         return self.limited(self.source.held_at(times, step))
 
     def asked(self, t: float, q: Floats, qd: Floats) -> Floats:
-        """What the controller answers to a state (n,), of which it is given copies."""
+        """What the controller answers to a state, of whose links (n,) it is given copies."""
         assert self.controller is not None
-        return numbers(self.arm, self.controller(t, q.copy(), qd.copy()), "controller")
+        n = self.arm.n
+        return numbers(self.arm, self.controller(t, q[:n].copy(), qd[:n].copy()), "controller")
 
     def answer(self, t: float, state: State) -> Floats:
         """The same for the one simulation of a state, in the steps and bounds of the converter."""

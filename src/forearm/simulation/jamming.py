@@ -41,7 +41,7 @@ def jams_within(
     `inputs` (n,) drive its start and its end. Joints move and stand as they do after the step,
     which begins by loosening them.
     """
-    if not depends_on_load(simulator.arm):
+    if not depends_on_load(simulator.arm) or not simulator.coordinates.is_plain:
         return False
     y = np.stack([before.q[0], before.qd[0]])
     way, free = (

@@ -55,4 +55,9 @@ def joined(before: Simulation, after: Simulation) -> Simulation:
         message=after.message,
         checkpoint=after.checkpoint,
         status=after.status,
+        drives={
+            name: put_together(before.drives[name], block)
+            for name, block in after.drives.items()
+            if name in before.drives
+        },
     )

@@ -9,19 +9,22 @@ from functools import lru_cache
 from forearm.arm.arm import Arm
 from forearm.kernels.adaptive_rollout import AdaptiveSimulator
 from forearm.kernels.kept import MOST_KEPT
-from forearm.kernels.rollout import Simulator
+from forearm.kernels.rollout import PlantOptions, Simulator
 from forearm.simulation.methods import tableau_of
 from forearm.simulation.stepping import pair_of
 
 
 @lru_cache(maxsize=MOST_KEPT)
-def simulator_of(arm: Arm, voltage: bool, method: str) -> Simulator:
+def simulator_of(
+    arm: Arm, voltage: bool, method: str, *, windings: bool = False, is_limited: bool = False
+) -> Simulator:
     """Runs of fixed steps by an explicit method, and the accelerations inside them."""
     c, a, b = tableau_of(method).floats
-    return Simulator(arm, voltage, tuple(c), tuple(map(tuple, a)), tuple(b))
+    options = PlantOptions(voltage, windings, is_limited)
+    return Simulator(arm, options, tuple(c), tuple(map(tuple, a)), tuple(b))
 
 
 @lru_cache(maxsize=MOST_KEPT)
-def adaptive_simulator_of(arm: Arm, voltage: bool, method: str) -> AdaptiveSimulator:
+def adaptive_simulator_of(arm: Arm, options: PlantOptions, method: str) -> AdaptiveSimulator:
     """Runs of steps that follow the error, by an explicit method with an error estimate."""
-    return AdaptiveSimulator(arm, voltage, pair_of(tableau_of(method)))
+    return AdaptiveSimulator(arm, options, pair_of(tableau_of(method)))

@@ -20,7 +20,8 @@ Line = Callable[[float, float, Floats, Floats], tuple[Floats, Floats]]
 
 class MachineSteps:
     """An arm whose inputs go straight between breakpoints. Its steps end where a joint passes `limits`; and,
-    if any has dry friction, where these come to stand, break loose or pass the velocities `slow` (n,).
+    if any has dry friction, where these come to stand, break loose or pass the velocities `slow` (m,), or
+    where a drive meets or leaves a flank.
     """
 
     def __init__(
@@ -28,20 +29,21 @@ class MachineSteps:
         simulator: AdaptiveSimulator,
         line: Line,
         slow: Floats,
-        is_dry: bool,
+        is_switching: bool,
         limits: tuple[Floats, Floats] | None,
     ) -> None:
-        self._run, self._line, self._n = simulator.start(), line, simulator.arm.n
+        self._run, self._line, self._n = simulator.start(), line, simulator.coordinates.count
         self._stages, self._pair = len(simulator.pair.c) - 1, simulator.pair
         given = self._run.given
         given["slow"][:] = slow
         given["low"][:], given["high"][:] = limits or (-np.inf, np.inf)
-        given["is_watched"][0] = limits is not None or is_dry
+        given["is_watched"][0] = limits is not None or is_switching
 
     def stand(self, state: State) -> None:
         """Joints move and stand as they do in a state."""
         given = self._run.given
-        given["friction_sign"][:], given["is_free"][:] = state.friction_sign[0], state.is_free[0]
+        for name in ("friction_sign", "is_free", "contact"):
+            given[name][:] = getattr(state, name)[0]
 
     def enter(self, start: float, end: float, y: Floats, shortest: float, tolerance: Tolerance) -> None:
         """Begin a stretch between two breakpoints."""

@@ -15,7 +15,7 @@ from forearm.errors import ForearmError, InputError, shorten
 from forearm.files.armfile_read import arm_from_document
 from forearm.files.armfile_write import to_document
 from forearm.reading.npz import read_archive, write_archive
-from forearm.simulation.controlled import Run
+from forearm.simulation.controlled import MOTOR, Run
 from forearm.simulation.result import STATES, Array, Event, Simulation
 from forearm.simulation.solution import Status
 from forearm.values import check_ending, check_kind
@@ -71,6 +71,7 @@ def _simulation(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], a
         events=events,
         checkpoint=header["checkpoint"],
         status=Status[header["status"]],
+        drives={name: arrays[f"drive_{name}"] for name in header.get("drives", ())},
         **more,
     )
 
@@ -81,6 +82,7 @@ def _control(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> d
         **{name: header[name] for name in CONTROL},
         "wanted": tuple(arrays[f"wanted_{name}"] for name in ("q", "qd", "qdd")),
         "measured": tuple(arrays[f"measured_{name}"] for name in ("q", "qd")),
+        "measured_motor": tuple(arrays[name] for name in MOTOR) if MOTOR[0] in arrays else None,
         "asked": arrays["asked"],
         "saturated": arrays["saturated"] != 0.0,
     }
@@ -120,6 +122,7 @@ def _header(simulation: Simulation) -> dict[str, Any]:
         "status": simulation.status.name,
         "energy": list(simulation.energy),
         "lost": list(simulation.lost),
+        "drives": list(simulation.drives),
         "events": [[event.t, event.kind, event.joint, event.text] for event in simulation.events],
         "checkpoint": simulation.checkpoint,
     }
@@ -130,4 +133,5 @@ def _arrays(simulation: Simulation) -> dict[str, Array]:
     arrays |= {"voltage": simulation.voltage} if simulation.voltage is not None else {}
     arrays |= simulation.blocks() if isinstance(simulation, Run) else {}
     arrays |= {f"energy_{name}": column for name, column in simulation.energy.items()}
+    arrays |= {f"drive_{name}": block for name, block in simulation.drives.items()}
     return arrays | {f"lost_{name}": block for name, block in simulation.lost.items()}

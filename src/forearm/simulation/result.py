@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -31,7 +31,7 @@ from forearm.values import (
 
 Array: TypeAlias = NDArray[np.float64]
 
-EVENTS = ("stop", "limit", "stick", "slip", "condition", "diverged", "jammed")
+EVENTS = ("stop", "limit", "stick", "slip", "contact", "release", "condition", "diverged", "jammed")
 STATES = ("q", "qd", "qdd", "tau")
 LATER = ("qdd", "tau", "voltage", "energy", "lost")
 
@@ -42,7 +42,7 @@ class Event:
 
     Args:
         t: when, s.
-        kind: "stop", "stick", "slip", "condition", "diverged" or "jammed".
+        kind: "stop", "limit", "stick", "slip", "contact", "release", "condition", "diverged" or "jammed".
         joint: name of the joint; None: of no joint.
         text: a sentence.
     """
@@ -74,11 +74,15 @@ class Simulation:
         tau: motor torques times gear ratio (T, n), N m (N).
         voltage: motor voltages (T, n), or what torques that drive it need, V; None: a motor is not known.
         energy: (T,) arrays such as kinetic, potential, supplied, lost, J.
-        lost: (T, n) arrays of what was lost so far in bearing, gear, friction or winding of each joint, J.
+        lost: (T, n) arrays of what was lost so far in bearing, gear, friction, winding or spring of each
+            joint, J.
         events: what happened, in the order of time.
         message: why it ended, in a sentence.
         checkpoint: what going on needs; None: it cannot be continued.
         status: why it ended.
+        drives: (T, n) arrays of what drives have of their own: motor_q and motor_qd, motor angles and speeds
+            over gear ratios, and spring, the torque of the springs, where joints are elastic; bristle,
+            motor_bristle and current where these are states. Empty for rigid drives.
     """
 
     arm: Arm
@@ -97,6 +101,7 @@ class Simulation:
     checkpoint: dict[str, Any] | None = None
 
     status: Status = Status.END
+    drives: dict[str, Array] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._check_motion()
@@ -163,6 +168,8 @@ class Simulation:
         object.__setattr__(self, "t", t)
         for name in ("q", "qd"):
             object.__setattr__(self, name, taken(getattr(self, name), (samples, self.arm.n), name))
+        shape = (samples, self.arm.n)
+        object.__setattr__(self, "drives", _taken_by_name(self.__dict__.get("drives", {}), shape, "drives"))
         object.__setattr__(self, "events", tuple(self.events))
         for event in self.events:
             check_kind(event, Event, "simulation, events")
@@ -239,11 +246,12 @@ class Simulation:
             write_table(path, self.columns())
 
     def columns(self) -> dict[str, Array]:
-        """The table of CSV and Parquet: t, q1.., qd1.., qdd1.., tau1.., voltage1..,
+        """The table of CSV and Parquet: t, q1.., qd1.., qdd1.., tau1.., voltage1.., motor_q1..,
         energy_kinetic.., lost_gear1.. .
         """
         blocks = {name: getattr(self, name) for name in STATES}
         blocks |= {"voltage": self.voltage} if self.voltage is not None else {}
+        blocks |= self.drives
         table = {"t": self.t}
         table |= {f"{name}{i + 1}": block[:, i] for name, block in blocks.items() for i in range(self.arm.n)}
         table |= {f"energy_{name}": column for name, column in self.energy.items()}

@@ -35,11 +35,11 @@ from forearm.simulation.machine import simulator_of
 from forearm.simulation.methods import METHODS
 from forearm.simulation.result import Simulation
 from forearm.simulation.stability import warn_of_long_steps
-from forearm.simulation.start import Setup, beginning, going_on, whole_steps
+from forearm.simulation.start import Setup, beginning, going_on, loaded, whole_steps
 from forearm.simulation.symplectic import SYMPLECTIC as CONSERVING_TABLEAUS
 from forearm.simulation.symplectic import symplectic_run
-from forearm.simulation.track import Course, Track, passing_limits, sticking
-from forearm.simulation.windings import refuse_inductance
+from forearm.simulation.track import Course, Track, changing_flanks, drive_states, passing_limits, sticking
+from forearm.simulation.windings import has_inductance
 from forearm.values import as_floats, check_choice, check_kind, check_number
 
 Floats = NDArray[np.float64]
@@ -72,6 +72,8 @@ def simulate(
     accuracy: Accuracy = ACCURACY,
     ending: Ending = ENDING,
     continued: Simulation | None = None,
+    motor0: tuple[ArrayLike, ArrayLike] | None = None,
+    effort_limits: bool = False,
     progress: Progress | None = None,
     **old: Unpack[OldArguments],
 ) -> Simulation:
@@ -92,6 +94,9 @@ def simulate(
         accuracy: the error that steps of adaptive methods may make.
         ending: what ends the run early, a joint's limit or a condition.
         continued: a simulation from whose end it goes on as if it had not stopped.
+        motor0: positions and speeds of the motors over their gear ratios (n,) each, where joints are elastic;
+            None: springs carry what holds the links at q0 against gravity, and motors move with the joints.
+        effort_limits: whether motors give no more than max_effort of their joints.
         progress: function of (done, total, what) that is called now and then: seconds of the run.
         **old: fields of `sampling`, `accuracy` and `ending` as arguments of their own; deprecated.
     """
@@ -101,6 +106,7 @@ def simulate(
         else (sampling, accuracy, ending)
     )
     check_arm(arm, "simulate, arm")
+    check_kind(effort_limits, bool, "simulate, effort_limits")
     check_choice(method, ALL, "simulate, method")
     for record, kind, name in (
         (sampling, Sampling, "sampling"),
@@ -113,10 +119,21 @@ def simulate(
     step = check_number(step, "simulate, step", above=0.0)
     if progress is not None:
         check_function(progress, "simulate, progress", "(done, total, what)")
-    simulator = simulator_of(arm, drive.voltage, method if method in FIXED else "rk4")
-    start = beginning(arm, simulator, q0, qd0) if continued is None else going_on(arm, simulator, continued)
+    simulator = simulator_of(
+        arm,
+        drive.voltage,
+        method if method in FIXED else "rk4",
+        windings=method in FIXED and has_inductance(arm),
+        is_limited=effort_limits,
+    )
+    start = (
+        beginning(arm, simulator, q0, qd0, motor0)
+        if continued is None
+        else going_on(arm, simulator, continued)
+    )
     until = None if ending.until is None else condition_of(ending.until)
-    track = Track(arm, start.t, start.state.q[0], start.state.qd[0], ending.stops, until)
+    first, joint_of = (start.state.q[0], start.state.qd[0]), simulator.coordinates.joint_of
+    track = Track(arm, start.t, *first, ending.stops, until, joint_of)
     setup = Setup(
         arm, method, drive, simulator, start, track, duration, step, sampling.record, accuracy, progress
     )
@@ -161,10 +178,9 @@ def simulate_many(
         raise InputError(
             "simulate_many: every number of q0, qd0, torque and voltage must be finite; leave the others out."
         )
-    if voltage is not None:
-        refuse_inductance(arm, method)
-    simulator = simulator_of(arm, voltage is not None, method)
-    state = simulator.at_rest_or_moving(q, qd)
+    is_wound = voltage is not None and has_inductance(arm)
+    simulator = simulator_of(arm, voltage is not None, method, windings=is_wound)
+    state = simulator.at_rest_or_moving(*loaded(simulator, q, qd))
     step = check_number(step, "simulate_many, step", above=0.0)
     rows = q[:: max(len(q) // LOOKED_AT, 1)]
     warn_of_long_steps(
@@ -176,7 +192,7 @@ def simulate_many(
         for done in range(0, count, piece):
             some = min(piece, count - done)
             simulator.run(state, u if u.ndim == 1 else u[:, None], some, h, some, linear=False)
-    return state.q, state.qd
+    return np.ascontiguousarray(state.q[:, : arm.n]), np.ascontiguousarray(state.qd[:, : arm.n])
 
 
 def simulation_of(course: Course, kind: type[Result], **fields: Any) -> Result:
@@ -188,14 +204,16 @@ def simulation_of(course: Course, kind: type[Result], **fields: Any) -> Result:
         return Books(course)
 
     found = [*track.events, *sticking(course.simulator, course.t, course.qd)]
+    found += changing_flanks(course.simulator, course.t, course.q, course.qd)
     if not track.stops:  # where a limit ends the run, that is the event
         found += passing_limits(course.simulator, course.t, course.q)
     events = sorted(found, key=lambda e: e.t)
     made = kind.of_motion(
         lambda name: getattr(books(), name),
         t=course.t,
-        q=course.q,
-        qd=course.qd,
+        q=np.ascontiguousarray(course.q[:, : course.simulator.arm.n]),
+        qd=np.ascontiguousarray(course.qd[:, : course.simulator.arm.n]),
+        drives=drive_states(course),
         events=tuple(events),
         message=track.message,
         status=track.status,

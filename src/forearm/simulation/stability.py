@@ -1,5 +1,5 @@
-"""How fast viscous friction and back-EMF wear velocities down, and whether steps of a fixed
-length can follow that.
+"""How fast viscous friction and back-EMF wear velocities down, and springs swing, and whether steps of a
+fixed length can follow that.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
+from forearm.drives.coordinates import Coordinates, coordinates_of
+from forearm.drives.elasticity import spring_stiffness
 from forearm.drives.joint import drives_of
 from forearm.drives.motor import constants_of
 from forearm.dynamics.reference import inertia_matrix
@@ -23,27 +25,51 @@ from forearm.simulation.methods import tableau_of
 
 Floats = NDArray[np.float64]
 FARTHEST = 4.0  # no explicit method of four stages or fewer is stable with steps of so many decay times
+LEAST = 0.5  # and all are with this many, of whatever swings
 NEAR = 0.3  # the inertia that a drive feels seldom falls to less than this share of itself
 ROUNDING = 1e-9
+OPPOSED = np.array([[1.0, -1.0], [-1.0, 1.0]])  # link and rotor
 PUSH = 1e-3  # V: no motor's limit is below it
 
 
-def fastest_decay(simulator: Simulator, q: Floats) -> tuple[float, int]:
-    """The largest rate, 1/s, at which M(q) qdd = -B qd decays, and the freedom that does most of it."""
-    damping = _damping(simulator.arm, simulator.voltage)
-    return _fastest(damping, _mobility(simulator, q)) if damping.any() else (0.0, 0)
+def fastest_decay(simulator: Simulator, q: Floats) -> tuple[complex, int]:
+    """The largest rate, 1/s, at which M(q) qdd = -B qd decays, and the freedom that does most of it. Where
+    springs swing it is complex, with their frequency as its imaginary part.
+    """
+    damping, stiffness = _local_terms(simulator.coordinates, simulator.voltage)
+    if not damping.any() and not stiffness.any():
+        return 0.0, 0
+    mobility = _mobility(simulator, q)
+    if not stiffness.any():
+        return _fastest(damping, mobility)
+    return _fastest_swing(stiffness, damping, mobility, simulator.coordinates)
+
+
+def _fastest_swing(
+    stiffness: Floats, damping: Floats, W: Floats, coordinates: Coordinates
+) -> tuple[complex, int]:
+    """Of x'' = -W (K x + D x')."""
+    m = len(W)
+    if not np.isfinite(W).all():
+        return 0.0, 0
+    A = np.block([[np.zeros((m, m)), np.eye(m)], [-W @ stiffness, -W @ damping]])
+    values, vectors = np.linalg.eig(A)
+    k = int(np.argmax(np.abs(values)))
+    fastest = int(np.argmax(np.abs(vectors[m:, k])))
+    rate = complex(-values[k].real, abs(values[k].imag))
+    return (rate if rate.imag > 0.0 else rate.real), coordinates.joint_of[fastest]
 
 
 def decay_at(arm: Arm, voltage: bool, q: Floats) -> tuple[float, int]:
-    """The same without machine code."""
-    damping = _damping(arm, voltage)
+    """The same without machine code, for rigid drives."""
+    damping, _ = _local_terms(coordinates_of(arm), voltage)
     if not damping.any():
         return 0.0, 0
     return _fastest(damping, np.asarray(np.linalg.inv(inertia_matrix(arm, q)), dtype=np.float64))
 
 
-def _fastest(damping: Floats, W: Floats) -> tuple[float, int]:
-    root = np.sqrt(damping)
+def _fastest(D: Floats, W: Floats) -> tuple[float, int]:
+    root = np.sqrt(np.diagonal(D))
     if not np.isfinite(W).all():  # a joint that moves no mass has no accelerations either
         return 0.0, 0
     rates, modes = np.linalg.eigh(root[:, None] * W * root)  # similar to M^-1 B, and symmetric
@@ -51,11 +77,24 @@ def _fastest(damping: Floats, W: Floats) -> tuple[float, int]:
 
 
 def _mobility(simulator: Simulator, q: Floats) -> Floats:
-    """M(q)^-1, by the machine code: the accelerations that a small input adds, without friction."""
-    n, still, push = simulator.arm.n, np.zeros(simulator.arm.n), PUSH if simulator.voltage else 1.0
+    """M^-1 of links and rotors at a posture of the links, by the machine code where each motor moves its
+    link: the accelerations that a small input adds, without friction.
+    """
+    coordinates = simulator.coordinates
+    if coordinates.rotors:
+        M = inertia_matrix(
+            coordinates.mechanics, simulator.whole(q[None, : coordinates.n])[0, : coordinates.mechanics.n]
+        )
+        alone = [rotor.inertia for rotor in coordinates.alone]
+        M = np.block([[M, np.zeros((len(M), len(alone)))], [np.zeros((len(alone), len(M))), np.diag(alone)]])
+        return np.asarray(np.linalg.inv(M), dtype=np.float64)
+    n, m = simulator.arm.n, coordinates.count
+    still, push, x = np.zeros(m), PUSH if simulator.voltage else 1.0, simulator.whole(q[None, :n])[0]
     with np.errstate(all="ignore"):
         inputs = push * np.eye(n)
-        rest, *pushed = (simulator.accelerations(q, still, u, still, np.ones(n)) for u in (still, *inputs))
+        rest, *pushed = (
+            simulator.accelerations(x, still, u, still, np.ones(m))[:n] for u in (np.zeros(n), *inputs)
+        )
         W = (np.array(pushed).T - rest[:, None]) / push
         if simulator.voltage:
             c = constants_of(simulator.arm)
@@ -64,25 +103,47 @@ def _mobility(simulator: Simulator, q: Floats) -> Floats:
 
 
 @lru_cache(maxsize=MOST_KEPT)
-def _damping(arm: Arm, voltage: bool) -> Floats:
-    """B of each freedom (n,): viscous friction, and back-EMF where voltages drive."""
-    damping = np.zeros(arm.n)
-    for drive in drives_of(arm):
-        damping[drive.freedom] += drive.multiplier**2 * drive.at_joint.viscous
+def _local_terms(coordinates: Coordinates, voltage: bool) -> tuple[Floats, Floats]:
+    """What drives add to links and rotors, (m, m) each: damping by viscous friction and back-EMF, and the
+    stiffness of springs at their stiffest, with their damping. Bristles are followed by steps of any length.
+    """
+    m, arm = coordinates.bodies, coordinates.arm
+    D, K = np.zeros((m, m)), np.zeros((m, m))
+    bristled = {b.body for b in coordinates.bristles}
+    for k, drive in enumerate(drives_of(coordinates.mechanics)):
+        if k not in bristled:
+            D[drive.freedom, drive.freedom] += drive.multiplier**2 * drive.at_joint.viscous
     if voltage:
         c = constants_of(arm)
-        damping += c.K**2 / c.R
-    return damping
+        back = c.K**2 / c.R
+        for freedom in coordinates.windings:
+            back[freedom] = 0.0  # a current that is a state follows by itself
+        D[list(coordinates.motors), list(coordinates.motors)] += back
+    for r in coordinates.rotors:
+        if r.friction is not None and coordinates.alone and r.friction.bristle_stiffness is None:
+            D[r.place, r.place] += r.friction.viscous
+        both = np.ix_([r.freedom, r.place], [r.freedom, r.place])
+        stiffest = max(
+            float(spring_stiffness(r.elasticity, e)) for e in (0.0, *(x for x, _ in r.elasticity.curve))
+        )
+        K[both] += stiffest * OPPOSED
+        D[both] += r.elasticity.damping * OPPOSED
+    return D, K
 
 
-def longest_step(method: str, rate: float) -> float:
-    """The longest step with which a decay at this rate does not grow."""
-    return _decay_times(method) / rate if rate else math.inf
+def longest_step(method: str, rate: complex) -> float:
+    """The longest step with which a decay at this rate, or a swing, does not grow."""
+    if not rate:
+        return math.inf
+    size = abs(rate)
+    return _decay_times(method, round(math.atan2(rate.imag, rate.real), 3)) / size
 
 
 @cache
-def _decay_times(method: str) -> float:
-    """How many decay times a stable step may take: where |R(-x)| = 1 for the method's polynomial R."""
+def _decay_times(method: str, angle: float) -> float:
+    """How many decay times a stable step may take: where |R(-x)| = 1 for the method's polynomial R, along
+    the direction of the rate. A swing that nothing damps is followed up to the angle where it would be.
+    """
     c, a, b = tableau_of(method).floats
     stages = len(c)
     A = np.zeros((stages, stages))
@@ -92,10 +153,10 @@ def _decay_times(method: str) -> float:
         1.0,
         *(float(np.asarray(b) @ np.linalg.matrix_power(A, k) @ np.ones(stages)) for k in range(stages)),
     ]
-    near, far = 1.0, FARTHEST
+    near, far, way = LEAST, FARTHEST, complex(math.cos(angle), math.sin(angle))
     while far - near > ROUNDING:
         middle = 0.5 * (near + far)
-        is_stable = abs(sum(w * (-middle) ** k for k, w in enumerate(weights))) <= 1.0
+        is_stable = abs(sum(w * (-middle * way) ** k for k, w in enumerate(weights))) <= 1.0 + ROUNDING
         near, far = (middle, far) if is_stable else (near, middle)
     return near
 
@@ -123,10 +184,14 @@ def warn_of_long_steps(
         most = longest_step(method, rate)
         share = step / most
         if share > 1.0:
+            does = (
+                f"whose drive swings at {abs(rate) / (2.0 * math.pi):.3g} Hz"
+                if isinstance(rate, complex)
+                else f"which its drive brakes within {1.0 / rate:.2g} s"
+            )
             warnings.warn(
-                f"{where}: steps of {step:g} s are too long for {simulator.arm.joints[freedom].name}, which "
-                f"its drive brakes within {1.0 / rate:.2g} s: what comes out is not its motion. Take steps "
-                f"of at most {most:.2g} s{instead}.",
+                f"{where}: steps of {step:g} s are too long for {simulator.arm.joints[freedom].name}, "
+                f"{does}: what comes out is not its motion. Take steps of at most {most:.2g} s{instead}.",
                 StepWarning,
                 stacklevel=2 + callers,
             )

@@ -14,7 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.errors import InputError
+from forearm.arm.elastic import link_side
+from forearm.drives.elasticity import deflection_of
+from forearm.errors import InputError, shorten
+from forearm.kernels.kept import kernel_of
 from forearm.kernels.rollout import Simulator, State
 from forearm.kinematics.arguments import states_of
 from forearm.progress import Progress
@@ -23,7 +26,7 @@ from forearm.simulation.inputs import Input
 from forearm.simulation.npz import same_numbers
 from forearm.simulation.result import Simulation
 from forearm.simulation.track import Track
-from forearm.values import check_kind
+from forearm.values import as_finite, check_kind
 
 Floats = NDArray[np.float64]
 MOST_STEPS = 10**12  # of one run: weeks of computing, and each still has a time of its own
@@ -100,21 +103,55 @@ class Setup:
         return self.start.clock(self.step)
 
 
-def beginning(arm: Arm, simulator: Simulator, q0: ArrayLike, qd0: ArrayLike) -> Start:
+def beginning(
+    arm: Arm,
+    simulator: Simulator,
+    q0: ArrayLike,
+    qd0: ArrayLike,
+    motor0: tuple[ArrayLike, ArrayLike] | None = None,
+) -> Start:
     """A state (n,) at time 0."""
     q, qd = states_of(arm, q0=q0, qd0=qd0)
     if q.ndim != 1 or not (np.isfinite(q).all() and np.isfinite(qd).all()):
         raise InputError(
             f"simulate: expected one state of finite numbers, ({arm.n},); many go to simulate_many."
         )
-    return Start(0.0, simulator.at_rest_or_moving(q[None], qd[None]))
+    if motor0 is None:
+        return Start(0.0, simulator.at_rest_or_moving(*loaded(simulator, q[None], qd[None])))
+    if not simulator.coordinates.rotors:
+        raise InputError(f"simulate, motor0: no joint of {arm.name!r} is elastic; leave it out.")
+    if not isinstance(motor0, tuple | list) or len(motor0) != 2:
+        raise InputError(
+            "simulate, motor0: expected a pair, positions and speeds of the motors over their gear ratios, "
+            f"got {shorten(motor0)}."
+        )
+    theta, thetad = (
+        as_finite(some, (arm.n,), f"simulate, motor0, {what}")
+        for some, what in zip(motor0, ("positions", "speeds"), strict=True)
+    )
+    x, xd = simulator.whole(q[None]), simulator.whole(qd[None])
+    for rotor in simulator.coordinates.rotors:
+        x[:, rotor.place], xd[:, rotor.place] = theta[rotor.freedom], thetad[rotor.freedom]
+    return Start(0.0, simulator.at_rest_or_moving(x, simulator.bent(xd)))
+
+
+def loaded(simulator: Simulator, q: Floats, qd: Floats) -> tuple[Floats, Floats]:
+    """All coordinates (B, m) of links (B, n) whose springs carry what holds them against gravity."""
+    x, xd = simulator.whole(q), simulator.bent(simulator.whole(qd))
+    coordinates = simulator.coordinates
+    if coordinates.rotors:
+        holding = kernel_of(link_side(simulator.arm).rigid()).gravity(q)
+        for rotor in coordinates.rotors:
+            x[:, rotor.place] += deflection_of(rotor.elasticity, holding[:, rotor.freedom])
+    return x, xd
 
 
 def going_on(arm: Arm, simulator: Simulator, continued: Simulation) -> Start:
     """The end of a run of the same arm that did not fail."""
     check_kind(continued, Simulation, "simulate, continued")
     kept = continued.checkpoint and {OLD_FIELDS.get(k, k): v for k, v in continued.checkpoint.items()}
-    if kept is None or np.shape(kept.get("q", ())) != (1, continued.arm.n):
+    count = simulator.coordinates.count - len(simulator.coordinates.windings)
+    if kept is None or np.shape(kept.get("q", ())) != (1, count):
         raise InputError(
             "simulate, continued: expected a simulation of this arm with its checkpoint; .npz files keep it."
         )
@@ -129,16 +166,46 @@ def going_on(arm: Arm, simulator: Simulator, continued: Simulation) -> Start:
             f"simulate, continued: that run failed: {continued.message}. Start a new one before that, from "
             "its at(t), with shorter steps or tolerances."
         )
-    usual = simulator.at_rest_or_moving(*(_array(kept, name, (1, arm.n)) for name in ("q", "qd")))
-    t = _number(kept, "t")
-    ends = (("t", t, continued.t), ("q", usual.q[0], continued.q), ("qd", usual.qd[0], continued.qd))
+    current = None if "current" not in kept else _array(kept, "current", np.shape(kept["current"]))
+    usual = simulator.at_rest_or_moving(*_with_currents(simulator, kept, count, current))
+    t, (q, qd) = _number(kept, "t"), (some[0, : arm.n] for some in (usual.q, usual.qd))
+    ends = (("t", t, continued.t), ("q", q, continued.q), ("qd", qd, continued.qd))
     for name, value, samples in ends:
         if not np.array_equal(value, samples[-1]):
             raise _damaged(name)
-    state = State(**{name: _array(kept, name, value.shape, value) for name, value in vars(usual).items()})
-    current = None if "current" not in kept else _array(kept, "current", np.shape(kept["current"]))
+    flags = ("friction_sign", "is_free")
+    given = {name: getattr(usual, name)[:, :count] for name in flags}
+    given |= {name: getattr(usual, name) for name in ("load_guess", "contact")}
+    state = usual.copy()
+    for name, value in given.items():
+        getattr(state, name)[:, : value.shape[1]] = _array(kept, name, value.shape, value)
     momentum = None if "momentum" not in kept else _array(kept, "momentum", (1, arm.n))
     return Start(t, state, _steps(kept, t), current, momentum)
+
+
+def _with_currents(
+    simulator: Simulator, kept: Mapping[str, Any], count: int, current: Floats | None
+) -> list[Floats]:
+    """Positions and velocities (1, m) of a checkpoint, currents behind them where they are coordinates."""
+    made = []
+    windings = len(simulator.coordinates.windings)
+    if windings and current is not None and current.shape != (windings,):
+        raise _damaged("current")
+    for name, behind in (("q", None), ("qd", current)):
+        extra = np.zeros(windings) if behind is None or not windings else behind
+        made.append(np.concatenate([_array(kept, name, (1, count)), extra[None]], axis=1))
+    return made
+
+
+def without_currents(simulator: Simulator, state: State) -> dict[str, Any]:
+    """A state as checkpoints have it: currents apart."""
+    windings = len(simulator.coordinates.windings)
+    made: dict[str, Any] = dict(vars(state.copy()))
+    if windings:
+        made["current"] = made["qd"][0, -windings:].copy()
+        for name in ("q", "qd", "friction_sign", "is_free"):
+            made[name] = np.ascontiguousarray(made[name][:, :-windings])
+    return made
 
 
 def _steps(kept: Mapping[str, Any], t: float) -> Clock | None:

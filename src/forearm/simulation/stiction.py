@@ -1,5 +1,5 @@
-"""Joints that friction holds, in an adaptive run: when they come to stand,
-when they are driven hard enough to move.
+"""What switches in an adaptive run: coordinates that friction holds, when they come to stand and when they
+are driven hard enough to move; and drives with backlash, when they meet a flank and leave it.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.arm.arm import Arm
+from forearm.drives.coordinates import Coordinates
 from forearm.drives.joint import drives_of
 from forearm.kernels.rollout import State
 from forearm.simulation.events import EventFunction
@@ -22,23 +22,19 @@ class DryFriction:
     """The dry friction of an arm whose joints move or stand as `state` says."""
 
     def __init__(self, motors: Motors, state: State) -> None:
-        self.motors, self.simulator, self.state, self.n = (
-            motors,
-            motors.simulator,
-            state,
-            motors.simulator.arm.n,
-        )
-        self.stribeck = _stribeck_speeds(self.simulator.arm)
+        self.motors, self.simulator, self.state = motors, motors.simulator, state
+        self.n = self.simulator.coordinates.count
+        self.stribeck = _stribeck_speeds(self.simulator.coordinates)
         self._moving = np.zeros(0, dtype=np.intp)
 
     @property
     def stands(self) -> NDArray[np.bool_]:
-        """Which joints friction holds now, (n,)."""
+        """Which coordinates friction holds now, (m,)."""
         return np.asarray(self.simulator.dry & (self.state.is_free[0] == 0.0))
 
     @property
     def slow(self) -> Floats:
-        """Velocities below which steps go carefully, (n,), infinite where friction is the same at all."""
+        """Velocities below which steps go carefully, (m,), infinite where friction is the same at all."""
         return SLOW * self.stribeck
 
     def events(self) -> list[EventFunction]:
@@ -65,8 +61,22 @@ class DryFriction:
                 return before_zero(np.where(np.isnan(over), -1.0, over))[standing]
 
             made.append(EventFunction("slip", excess, 1, terminal=True))
+        if self.simulator.coordinates.gaps:
+            contact, flanks = self.state.contact[0].tolist(), self.simulator.coordinates.flanks
+
+            def flank(t: float, x: Floats, xd: Floats) -> list[float]:
+                return flanks(x.tolist(), xd.tolist(), contact)
+
+            made.append(EventFunction("flank", flank, -1, terminal=True))
         self._moving = moving
         return made
+
+    def change_flank(self, component: int) -> None:
+        """The gap of a `flank` event meets a flank or leaves it."""
+        contact = self.state.contact[0]
+        contact[component] = self.simulator.coordinates.next_contact(self.state.q[0], list(contact))[
+            component
+        ]
 
     def stick(self, component: int) -> int:
         """The joint of a `stick` event stands from here on."""
@@ -79,11 +89,12 @@ class DryFriction:
         the hardest driven first.
         """
         q, qd, way, free = self._one()
+        contact = self.state.contact[0]
         if not self.stands.any():
             return
         new = np.zeros(self.n, dtype=bool)
         for _ in range(3 * self.n):
-            back = new & (way * self.simulator.accelerations(q, qd, u, way, free) < 0.0)
+            back = new & (way * self.simulator.accelerations(q, qd, u, way, free, contact) < 0.0)
             if back.any():  # what another joint's beginning took along the wrong way
                 way[back], free[back], new[back] = 0.0, 0.0, False
             stands = (free == 0.0) & self.simulator.dry
@@ -104,7 +115,8 @@ class DryFriction:
         slow = (np.abs(qd) <= SLOW * 1.01 * self.stribeck) & (free > 0.0) & np.isfinite(self.stribeck)
         if not slow.any():
             return first
-        qdd = np.abs(self.simulator.accelerations(q, qd, u, way, free)[slow])
+        contact = self.state.contact[0]
+        qdd = np.abs(self.simulator.accelerations(q, qd, u, way, free, contact)[slow])
         wanted = float(np.min(self.stribeck[slow] / (10.0 * np.maximum(qdd, 1e-12))))
         return wanted if first is None or wanted < first else first
 
@@ -114,21 +126,25 @@ class DryFriction:
     def _excess(
         self, q: Floats, qd: Floats, u: Floats, way: Floats, free: Floats
     ) -> tuple[Floats, NDArray[np.bool_]]:
-        """How much more than either direction of motion would need the motors give, (n,),
-        and whether it is forward.
-        """
-        qdd, tau = self.simulator.accelerations(q, qd, u, way, free), self.motors.torque(u, qd)
-        stands = (free == 0.0) & self.simulator.dry
-        plus, minus = (self.simulator.required(q, qd, qdd, np.where(stands, w, way)) for w in (1.0, -1.0))
+        """How much more is given than either direction of motion would need, (m,), and whether forwards."""
+        simulator, contact = self.simulator, self.state.contact[0]
+        qdd = simulator.accelerations(q, qd, u, way, free, contact)
+        tau = simulator.given(q, qd, self.motors.torque(u, qd), contact)
+        stands = (free == 0.0) & simulator.dry
+        plus, minus = (simulator.required(q, qd, qdd, np.where(stands, w, way), contact) for w in (1.0, -1.0))
         return np.maximum(tau - plus, minus - tau), tau > plus
 
 
-def _stribeck_speeds(arm: Arm) -> Floats:
-    """Of each freedom, infinite where dry friction is the same at all speeds."""
-    made = np.full(arm.n, np.inf)
-    for drive in drives_of(arm):
-        if drive.at_joint.stribeck_speed is not None:
-            made[drive.freedom] = min(
-                made[drive.freedom], drive.at_joint.stribeck_speed / abs(drive.multiplier)
-            )
+def _stribeck_speeds(coordinates: Coordinates) -> Floats:
+    """Of each coordinate, infinite where dry friction is the same at all speeds, or bristles have it."""
+    made = np.full(coordinates.count, np.inf)
+    bristled = {b.body for b in coordinates.bristles}
+    for k, drive in enumerate(drives_of(coordinates.mechanics)):
+        speed = drive.at_joint.stribeck_speed
+        if speed is not None and k not in bristled:
+            made[drive.freedom] = min(made[drive.freedom], speed / abs(drive.multiplier))
+    for rotor in coordinates.alone:
+        f = rotor.friction
+        if f is not None and f.stribeck_speed is not None and f.bristle_stiffness is None:
+            made[rotor.place] = f.stribeck_speed
     return made

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
+from forearm.drives.coordinates import refuse_drive_states
 from forearm.drives.joint import drives_of
 from forearm.errors import InputError
 from forearm.kernels.kept import kernel_of
@@ -143,6 +144,7 @@ def symplectic_run(setup: Setup) -> Course:
     asks for it.
     """
     refuse_driven(setup.arm, setup.method, setup.drive.name)
+    refuse_drive_states(setup.arm, f"simulate, {setup.method}", "Take method 'dp87', or 'radau'.")
     return Conserving(setup).run()
 
 
@@ -215,7 +217,7 @@ class Conserving:
             qd,
             given,
             straight(t, q, qd, given, is_linear=False),
-            at_once(arm, voltage=False),
+            at_once(simulator),
             True,
             self.track,
             checkpoint,

@@ -4,7 +4,7 @@ whole with what drove it (`Course`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -13,8 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
+from forearm.drives.elasticity import flank
 from forearm.drives.joint import depends_on_load
-from forearm.drives.motor import constants_of, torque_of, voltage_of, without_constants
+from forearm.drives.motor import (
+    constants_of,
+    current_of,
+    most_currents,
+    torque_of,
+    voltage_of,
+    without_constants,
+)
 from forearm.kernels.rollout import Simulator
 from forearm.kinematics.limits import limits_of
 from forearm.simulation.result import Event
@@ -23,26 +31,37 @@ from forearm.simulation.solution import Status
 Floats = NDArray[np.float64]
 Condition = Callable[[float, Floats, Floats], float]
 TINY = 5e-324
+THERE = 1e-6  # of the way to the next sample: what switches here is at its instant
 
 
 class Track:
-    """Samples from a first one on, until an event ends them: a limit where `stops`, or `until` passing 0."""
+    """Samples of all coordinates from a first one on, until an event ends them: a limit where `stops`, or
+    `until` passing 0. `joint_of` has the freedom that each coordinate belongs to.
+    """
 
     def __init__(
-        self, arm: Arm, t: float, q: Floats, qd: Floats, stops: bool, until: Condition | None
+        self,
+        arm: Arm,
+        t: float,
+        q: Floats,
+        qd: Floats,
+        stops: bool,
+        until: Condition | None,
+        joint_of: Sequence[int] | None = None,
     ) -> None:
         self.arm, self.stops, self.until = arm, stops, until
+        self._joint_of = tuple(range(arm.n)) if joint_of is None else tuple(joint_of)
         self.t, self.q, self.qd = [np.array([t])], [q[None].copy()], [qd[None].copy()]
         self._times: list[float] = []  # of samples that came one by one,
-        self._rows: list[Floats] = []  # and their q and qd, (2 n,)
+        self._rows: list[Floats] = []  # and their q and qd, (2 m,)
         self.is_watching = stops or until is not None  # so that every sample is looked at
         self.events: list[Event] = []
         self.status, self.message = Status.END, Status.END.value
         self.is_over = False  # whether something ended the run before its time
-        self._is_armed = until is not None and until(t, q, qd) < 0.0
+        self._is_armed = until is not None and until(t, q[: arm.n], qd[: arm.n]) < 0.0
         if stops:
             self._limits = limits_of(arm)
-            if (over := self.beyond(q)).max(initial=-1.0) > 0.0:
+            if (over := self.beyond(q[: arm.n])).max(initial=-1.0) > 0.0:
                 self.at_limit(t, int(np.argmax(over)))
 
     def __len__(self) -> int:
@@ -59,7 +78,7 @@ class Track:
         return np.asarray(np.maximum(low - q, q - high))
 
     def samples(self) -> tuple[Floats, Floats, Floats]:
-        """t (T,), q and qd (T, n)."""
+        """t (T,), q and qd (T, m)."""
         self._gather()
         if len(self.t) > 1:
             self.t, self.q, self.qd = ([np.concatenate(parts)] for parts in (self.t, self.q, self.qd))
@@ -76,17 +95,17 @@ class Track:
             self.qd.append(qd[1:])
 
     def put(self, t: float, motion: Floats) -> None:
-        """One sample behind those there are, q and qd (2 n,) as one row."""
+        """One sample behind those there are, q and qd (2 m,) as one row."""
         self._times.append(t)
         self._rows.append(motion.copy())
 
     def _gather(self) -> None:
         """Put samples that came one by one to the others."""
         if self._rows:
-            rows, n = np.array(self._rows), self.arm.n
+            rows, m = np.array(self._rows), len(self._joint_of)
             self.t.append(np.array(self._times))
-            self.q.append(rows[:, :n])
-            self.qd.append(rows[:, n:])
+            self.q.append(rows[:, :m])
+            self.qd.append(rows[:, m:])
             self._times, self._rows = [], []
 
     def add_checked(self, times: Floats, q: Floats, qd: Floats) -> int:
@@ -112,9 +131,9 @@ class Track:
         """End: the user's condition was met."""
         self.end(t, Status.EVENT, "condition", None, "the condition was met")
 
-    def diverged(self, t: float, joint: int, remedy: str = "") -> None:
-        """End: a joint overflowed."""
-        name = self.arm.joints[joint].name
+    def diverged(self, t: float, coordinate: int, remedy: str = "") -> None:
+        """End: a coordinate overflowed; its joint is named."""
+        name = self.arm.joints[self._joint_of[coordinate]].name
         jam = (
             "; or friction that grows with the load leaves no motion at all"
             if depends_on_load(self.arm)
@@ -124,7 +143,8 @@ class Track:
 
     def lost(self) -> None:
         """End: after the last sample the arm left all bounds; its fastest joint is named."""
-        name = self.arm.joints[int(np.argmax(np.abs(self.samples()[2][-1])))].name
+        fastest = int(np.argmax(np.abs(self.samples()[2][-1, : self.arm.n])))
+        name = self.arm.joints[fastest].name
         text = f"diverged at t = {self.last:.6g} s; reduce the bandwidth or the sampling period"
         self.end(self.last, Status.DIVERGED, "diverged", name, text, text)
 
@@ -145,6 +165,7 @@ class Track:
         self.status, self.message, self.is_over = status, message, True
 
     def _ends(self, t: float, q: Floats, qd: Floats) -> bool:
+        q, qd = q[: self.arm.n], qd[: self.arm.n]
         if self.stops:
             over = np.flatnonzero(self.beyond(q) > 0.0)
             if over.size:
@@ -160,7 +181,7 @@ class Track:
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """What drives an arm at states (T, n): `u` as the machine code takes it, torques, volts,
+    """What drives an arm at states (T, m): `u` as the machine code takes it, torques, volts,
     and the power put in, (T,).
 
     `winding` (T, n) is the power lost there, `field` (T,) the energy in the windings'
@@ -175,18 +196,19 @@ class Flow:
     field: Floats | None = None
 
 
-# At a share of each of the T - 1 intervals: q and qd (T - 1, n), and what drives the arm there, a row each.
+# At a share of each of the T - 1 intervals: q and qd (T - 1, m), and what drives the arm there, a row each.
 Between = Callable[[float], tuple[Floats, Floats, Floats]]
 Supply = Callable[[Floats, Floats], Flow]
 
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """A motion: samples t (T,), q and qd (T, n), the motion between them, and what drove it,
-    asked for when it is needed.
+    """A motion: samples t (T,), q and qd (T, m) of all coordinates, the motion between them, and what drove
+    it, asked for when it is needed.
 
     `supply(given, qd)` says what flows, `is_held` that nothing given changes between two samples, `is_asking`
-    that a function of the user's is asked for it, which must not be after the run.
+    that a function of the user's is asked for it, which must not be after the run. `current` (T, n) are those
+    that are states, but no coordinates.
     """
 
     simulator: Simulator
@@ -200,6 +222,7 @@ class Course:
     track: Track
     checkpoint: dict[str, Any]
     is_asking: bool = False
+    current: Floats | None = None
 
 
 def before_zero(g: Floats) -> Floats:
@@ -228,16 +251,54 @@ def sticking(simulator: Simulator, t: Floats, qd: Floats) -> list[Event]:
     made = []
     for k, j in zip(*np.nonzero(np.diff(stands.astype(int), axis=0)), strict=True):
         kind, at = ("stick", k + 1) if stands[k + 1, j] else ("slip", k)
-        name = simulator.arm.joints[int(j)].name
-        made.append(
-            Event(float(t[at]), kind, name, f"{name} {'stands' if kind == 'stick' else 'begins to move'}")
-        )
+        name = simulator.arm.joints[simulator.coordinates.joint_of[int(j)]].name
+        who = name if j < simulator.arm.n else f"the motor of {name}"
+        text = f"{who} {'stands' if kind == 'stick' else 'begins to move'}"
+        made.append(Event(float(t[at]), kind, name, text))
     return made
+
+
+def changing_flanks(simulator: Simulator, t: Floats, q: Floats, qd: Floats) -> list[Event]:
+    """When drives with backlash met a flank, and left it: at the sample where they do, or the first behind."""
+    coordinates, made = simulator.coordinates, []
+    x, xd = list(q.T), list(qd.T)
+    for rotor, side in zip(coordinates.gaps, coordinates.contacts(x, xd), strict=True):
+        name, e, ed = simulator.arm.joints[rotor.freedom].name, rotor.deflection(x), rotor.deflection(xd)
+        for k in np.flatnonzero(np.diff(side)) + 1:
+            way = float(side[k] or side[k - 1])
+            before, after = flank(rotor.elasticity, e[k - 1 : k + 1], ed[k - 1 : k + 1], way)
+            at = k - 1 if abs(before) <= THERE * abs(after - before) else k
+            text = f"{name} {'meets' if side[k] else 'leaves'} the {'upper' if way > 0.0 else 'lower'} flank"
+            made.append(Event(float(t[at]), "contact" if side[k] else "release", name, text))
+    return made
+
+
+def drive_states(course: Course) -> dict[str, Floats]:
+    """What drives have of their own at the samples, (T, n) each: `motor_q` and `motor_qd`, motor angles over
+    gear ratios, and `spring`, what the springs carry, where joints are elastic; `bristle`, how far bristles
+    of the joint and `motor_bristle`, how far those of its rotor are bent; `current` where it is a state. What
+    a joint does not have is that of a rigid drive, or 0.
+    """
+    c, q, qd = course.simulator.coordinates, course.q, course.qd
+    made: dict[str, Floats] = {}
+    if c.rotors:
+        made |= {"motor_q": q[:, list(c.motors)], "motor_qd": qd[:, list(c.motors)]}
+        made["spring"] = np.zeros((len(q), c.n))
+        x, xd = list(q.T), list(qd.T)
+        contact = c.contacts(x, xd)
+        for rotor in c.rotors:
+            made["spring"][:, rotor.freedom] = rotor.torque(x, xd, contact)
+    for b in c.bristles:
+        name = "bristle" if b.on < c.n else "motor_bristle"
+        made.setdefault(name, np.zeros((len(q), c.n)))[:, c.joint_of[b.place]] = qd[:, b.place]
+    for freedom, place in c.currents.items():
+        made.setdefault("current", np.zeros((len(q), c.n)))[:, freedom] = qd[:, place]
+    return made if course.current is None else made | {"current": course.current}
 
 
 def passing_limits(simulator: Simulator, t: Floats, q: Floats) -> list[Event]:
     """When joints, or those that follow them, passed their limits, or began beyond them."""
-    low, high = simulator.limits
+    (low, high), q = simulator.limits, q[:, : simulator.arm.n]
     if (low <= q).all() and (q <= high).all():
         return []
     made = []
@@ -253,11 +314,14 @@ def passing_limits(simulator: Simulator, t: Floats, q: Floats) -> list[Event]:
     return made
 
 
-def at_once(arm: Arm, voltage: bool) -> Supply:
+def at_once(simulator: Simulator) -> Supply:
     """Torques, or voltages that the currents follow at once."""
+    arm, motors, voltage = simulator.arm, simulator.motors, simulator.voltage
+    most = most_efforts(simulator)
 
-    def supply(given: Floats, qd: Floats) -> Flow:
-        tau = torque_of(arm, given, qd) if voltage else given
+    def supply(given: Floats, xd: Floats) -> Flow:
+        qd = xd[:, motors]
+        tau = np.clip(torque_of(arm, given, qd) if voltage else given, -most, most)
         power = np.sum(tau * qd, axis=1)
         if not voltage:
             has_motors = arm.n and not without_constants(arm)
@@ -265,5 +329,33 @@ def at_once(arm: Arm, voltage: bool) -> Supply:
         c = constants_of(arm)
         winding = c.R * (tau / c.K) ** 2
         return Flow(given, tau, given, power + winding.sum(axis=1), winding)
+
+    return supply
+
+
+def most_efforts(simulator: Simulator) -> Floats:
+    """The largest torque of each motor (n,): max_effort where that is respected, else infinite."""
+    efforts = [joint.max_effort if simulator.options.is_limited else None for joint in simulator.arm.joints]
+    return np.array([np.inf if effort is None else effort for effort in efforts])
+
+
+def behind_windings(simulator: Simulator) -> Supply:
+    """Voltages on windings whose currents are coordinates: V i is put in, with the voltage that there is,
+    less than asked for where a current is held at its limit.
+    """
+    arm, c = simulator.arm, constants_of(simulator.arm)
+    freedoms, places = np.array(list(simulator.coordinates.currents.items()), dtype=np.intp).T
+    most = np.array(most_currents(arm, simulator.options.is_limited))
+
+    def supply(given: Floats, xd: Floats) -> Flow:
+        qd = xd[:, simulator.motors]
+        current = np.clip(current_of(arm, given, qd), -most, most)
+        current[:, freedoms] = i = xd[:, places]
+        V = np.clip(given, -c.most_voltage, c.most_voltage)
+        there = c.R * current + c.K * qd
+        is_held = np.abs(i) >= most[freedoms]
+        there[:, freedoms] = np.where(is_held, there[:, freedoms], V[:, freedoms])
+        field = 0.5 * np.sum(c.inductance[freedoms] * i**2, axis=1)
+        return Flow(given, c.K * current, V, np.sum(there * current, axis=1), c.R * current**2, field)
 
     return supply

@@ -16,29 +16,29 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.arm.drive import Motor
 from forearm.arm.joint import Joint
-from forearm.drives.motor import constants_of, current_of
+from forearm.drives.motor import constants_of, current_of, most_currents
 from forearm.errors import InputError
 from forearm.kernels.rollout import Simulator
 from forearm.simulation.events import EventFunction
 from forearm.simulation.inputs import Input
 from forearm.simulation.machine import simulator_of
-from forearm.simulation.track import Flow, at_once, before_zero
+from forearm.simulation.track import Flow, at_once, before_zero, most_efforts
 
 Floats = NDArray[np.float64]
 Asked = Callable[[float, Floats, Floats], Floats]
 
 
 class Motors(Protocol):
-    """What turns what is asked for into torques. States x, xd are the joints' (n),
-    then charges and currents (m).
+    """What turns what is asked for into torques. States x, xd are the simulator's coordinates,
+    then charges and currents.
     """
 
     simulator: Simulator
-    which: NDArray[np.intp]  # of the joints (m) have currents that are states
-    current: Floats  # (m,), those
+    which: NDArray[np.intp]  # of the joints have currents that are states
+    current: Floats  # those
 
-    def supply(self, given: Floats, qd: Floats) -> Flow:
-        """What flows at states (T, n)."""
+    def supply(self, given: Floats, xd: Floats) -> Flow:
+        """What flows at states (T, m)."""
         ...
 
     def u(self, t: float, x: Floats, xd: Floats) -> Floats:
@@ -74,17 +74,13 @@ class AtOnce:
     """Torques, or voltages whose currents follow at once."""
 
     def __init__(self, drive: Input, simulator: Simulator, asked: Asked) -> None:
-        self.simulator, self._asked, self._supply, self._drive = (
-            simulator,
-            asked,
-            at_once(drive.arm, drive.voltage),
-            drive,
-        )
+        self.simulator, self._asked, self._supply, self._drive = (simulator, asked, at_once(simulator), drive)
         self.which, self.current = np.zeros(0, dtype=np.intp), np.zeros(0)
+        self._most = most_efforts(simulator)
 
-    def supply(self, given: Floats, qd: Floats) -> Flow:
+    def supply(self, given: Floats, xd: Floats) -> Flow:
         """Torques, and what windings take."""
-        return self._supply(given, qd)
+        return self._supply(given, xd)
 
     def u(self, t: float, x: Floats, xd: Floats) -> Floats:
         """What is asked for."""
@@ -92,7 +88,8 @@ class AtOnce:
 
     def torque(self, u: Floats, qd: Floats) -> Floats:
         """By the motors' constants."""
-        return self._drive.torque(u, qd)
+        torque = self._drive.torque(u, qd[self.simulator.motors])
+        return np.clip(torque, -self._most, self._most)
 
     def rates(self, t: float, xd: Floats) -> Floats:
         """No current is a state."""
@@ -118,11 +115,13 @@ class Wound:
     held at its motor's limit.
     """
 
-    def __init__(self, drive: Input, current: Floats | None) -> None:
+    def __init__(self, drive: Input, is_limited: bool, current: Floats | None) -> None:
         self.simulator = simulator_of(drive.arm, False, "rk4")
         self._drive, self._n, self._c = drive, drive.arm.n, constants_of(drive.arm)
+        self._m, self._motors = self.simulator.coordinates.count, self.simulator.motors
         self.which = np.flatnonzero(self._c.inductance > 0.0)
-        self._most, self._L = self._c.most_current[self.which], self._c.inductance[self.which]
+        self._all = np.array(most_currents(drive.arm, is_limited))
+        self._most, self._L = self._all[self.which], self._c.inductance[self.which]
         self.current = np.zeros(len(self.which)) if current is None else current
         if self.current.shape != self.which.shape or not np.all(np.abs(self.current) <= self._most):
             raise InputError(
@@ -132,7 +131,7 @@ class Wound:
 
     def u(self, t: float, x: Floats, xd: Floats) -> Floats:
         """Torques K i (n,)."""
-        return self._c.K * self._currents(self._drive.at(t), xd[self._n :], xd[: self._n])
+        return self._c.K * self._currents(self._drive.at(t), xd[self._m :], xd[self._motors])
 
     def torque(self, u: Floats, qd: Floats) -> Floats:
         """What drives the machine code are torques already."""
@@ -144,18 +143,18 @@ class Wound:
 
     def settle(self, t: float, xd: Floats) -> None:
         """A current stays at its limit only while the voltage would drive it further."""
-        self.is_limited = self.is_limited & (np.sign(xd[self._n :]) * self._over(t, xd) > 0.0)
+        self.is_limited = self.is_limited & (np.sign(xd[self._m :]) * self._over(t, xd) > 0.0)
 
     def events(self) -> list[EventFunction]:
         """A current reaches its limit; the voltage no longer holds one there."""
-        n, limits = self._n, np.isfinite(self._most)
+        m, limits = self._m, np.isfinite(self._most)
         rising, held = np.flatnonzero(limits & ~self.is_limited), np.flatnonzero(self.is_limited)
         made = []
         if rising.size:
             made.append(
                 EventFunction(
                     "limit",
-                    lambda t, x, xd: before_zero(np.abs(xd[n:][rising]) - self._most[rising]),
+                    lambda t, x, xd: before_zero(np.abs(xd[m:][rising]) - self._most[rising]),
                     1,
                     terminal=True,
                 )
@@ -163,7 +162,7 @@ class Wound:
         if held.size:
             made.append(
                 EventFunction(
-                    "release", lambda t, x, xd: (np.sign(xd[n:]) * self._over(t, xd))[held], -1, terminal=True
+                    "release", lambda t, x, xd: (np.sign(xd[m:]) * self._over(t, xd))[held], -1, terminal=True
                 )
             )
         self._rising, self._held = rising, held
@@ -182,13 +181,13 @@ class Wound:
     def giving(self) -> Asked:
         """Voltages (n), currents (m) and where they are held at their limits (m)."""
         limited = self.is_limited
-        return lambda t, x, xd: np.concatenate([self._drive.at(t), xd[self._n :], limited])
+        return lambda t, x, xd: np.concatenate([self._drive.at(t), xd[self._m :], limited])
 
-    def supply(self, given: Floats, qd: Floats) -> Flow:
+    def supply(self, given: Floats, xd: Floats) -> Flow:
         """V i is put in, with the voltage that there is: less than asked where a
         current is held at its limit.
         """
-        n, m, c = self._n, len(self.which), self._c
+        n, m, c, qd = self._n, len(self.which), self._c, xd[:, self._motors]
         V, i, limited = given[:, :n], given[:, n : n + m], given[:, n + m :] > 0.0
         current = self._currents(V, i, qd)
         there = c.R * current + c.K * qd
@@ -201,7 +200,7 @@ class Wound:
         """All of them (..., n): those that are states, and those that follow at once."""
         if len(self.which) == self._n:
             return i
-        made = current_of(self._drive.arm, V, qd)
+        made = np.clip(current_of(self._drive.arm, V, qd), -self._all, self._all)
         made[..., self.which] = i
         return made
 
@@ -214,7 +213,7 @@ class Wound:
         """V - R i - K qd (m,), what is left over to change the currents."""
         w = self.which
         applied = self._applied(self._drive.at(t))
-        return np.asarray(applied - self._c.R[w] * xd[self._n :] - self._c.K[w] * xd[: self._n][w])
+        return np.asarray(applied - self._c.R[w] * xd[self._m :] - self._c.K[w] * xd[self._motors[w]])
 
 
 def has_inductance(arm: Arm) -> bool:
@@ -234,13 +233,3 @@ def without_inductance(arm: Arm) -> Arm:
         )
 
     return arm.replace(tree=tuple(plain(joint) for joint in arm.tree)) if has_inductance(arm) else arm
-
-
-def refuse_inductance(arm: Arm, method: str) -> None:
-    """Currents behind an inductance are states that fixed steps do not have."""
-    if has_inductance(arm):
-        raise InputError(
-            f"simulate: {method!r} takes voltages without inductance only, and motors of {arm.name!r} have "
-            "some. Take simulate with method 'dp45', or 'radau' where L / R is short; or "
-            "forearm.simulation.without_inductance(arm)."
-        )

@@ -11,7 +11,7 @@ from forearm.symbols.evaluate import evaluate, substituted
 from forearm.symbols.graph import Expr, Graph
 from forearm.symbols.ordering import most_live, order
 from forearm.symbols.refine import refined
-from forearm.symbols.region import Region, Shared, iterate
+from forearm.symbols.region import Region, Shared, iterate, when
 from forearm.symbols.scalars import choose, look_up, maximum, minimum, quantised, rounded
 from forearm.symbols.table import LookupTable
 
@@ -37,4 +37,5 @@ __all__ = [
     "refined",
     "rounded",
     "substituted",
+    "when",
 ]

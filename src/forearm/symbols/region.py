@@ -115,6 +115,33 @@ def iterate(
     return state
 
 
+def when(
+    flag: Scalar,
+    function: Callable[[State], Sequence[Scalar]],
+    given: Sequence[Scalar],
+    otherwise: Sequence[Scalar],
+    title: str = "",
+) -> State:
+    """function(given) where a flag is above 0, and else as many other values: computed only where they are
+    asked for, as far as they depend on what is given.
+    """
+    first = next(expressions([flag, *given]), None)
+    if first is not None:
+        graph, symbols = first.graph, stand_ins(first.graph, len(given))
+        found = list(function(symbols))
+        needed = graph.needed(found)
+        used = [k for k, symbol in enumerate(symbols) if symbol.node in needed]
+        given, symbols = [given[k] for k in used], [symbols[k] for k in used]
+        function = lambda some: substituted(graph, found, dict(zip(symbols, some, strict=True)))  # noqa: E731
+    count = len(given)
+
+    def made(state: State) -> State:
+        return [*([0.0] * (count + 1)), *function(state[1 : count + 1])]
+
+    start = [flag, *given, *otherwise]
+    return iterate(made, start, lambda state: (0.0, state[0]), 1, title=title)[count + 1 :]
+
+
 def _iterated(
     step: Callable[[State], Sequence[Scalar]],
     start: State,

@@ -83,14 +83,18 @@ def spline(x: tuple[float, ...], y: tuple[float, ...]) -> LookupTable:
     """The natural cubic spline through points, constant beyond them; straight through fewer than three."""
     if len(x) < 3:
         return straight(x, y)
+    return LookupTable(x, ((y[0], 0.0, 0.0, 0.0), *natural_spline(x, y), (y[-1], 0.0, 0.0, 0.0)))
+
+
+def natural_spline(x: tuple[float, ...], y: tuple[float, ...]) -> list[tuple[float, ...]]:
+    """The pieces of the natural cubic spline between points, of which there are three or more."""
     h = [b - a for a, b in pairwise(x)]
     slopes = [(b - a) / w for (a, b), w in zip(pairwise(y), h, strict=True)]
     m = _bends(h, slopes)
-    pieces = [
+    return [
         (y[i], slopes[i] - h[i] * (2.0 * m[i] + m[i + 1]) / 6.0, m[i] / 2.0, (m[i + 1] - m[i]) / (6.0 * h[i]))
         for i in range(len(h))
     ]
-    return LookupTable(x, ((y[0], 0.0, 0.0, 0.0), *pieces, (y[-1], 0.0, 0.0, 0.0)))
 
 
 def _bends(h: list[float], slopes: list[float]) -> list[float]:

@@ -9,6 +9,9 @@ from typing import Any
 from forearm.errors import current_name
 from forearm.logs.motion import MotionLog
 from forearm.trajectories.bangbang import Plans, bang_bang, bang_bang_many
+from forearm.trajectories.continuous_snap.derivatives import derivatives_of
+from forearm.trajectories.continuous_snap.motion import SmoothMotion
+from forearm.trajectories.continuous_snap.planner import smooth
 from forearm.trajectories.drive_limits import LimitUse
 from forearm.trajectories.excitation import Excitation
 from forearm.trajectories.jerk_limited.motion import JerkMotion
@@ -69,6 +72,7 @@ __all__ = [
     "RecordedMotion",
     "Request",
     "SeriesMotion",
+    "SmoothMotion",
     "Switching",
     "Waypoint",
     "arm_limits",
@@ -76,6 +80,7 @@ __all__ = [
     "bang_bang",
     "bang_bang_many",
     "blended",
+    "derivatives_of",
     "deviation",
     "from_function",
     "from_motion",
@@ -92,6 +97,7 @@ __all__ = [
     "read_motion",
     "read_request",
     "recorded",
+    "smooth",
     "spline",
     "through",
     "time_optimal",

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from forearm.errors import InputError
 from forearm.trajectories.capability import JointCapability
+from forearm.trajectories.continuous_snap.motion import SmoothMotion
 from forearm.trajectories.demands import Demands
 from forearm.trajectories.limits import MotionLimits
 from forearm.trajectories.switching import Switching
@@ -110,7 +111,7 @@ def _fastest(problem: PlanningProblem, top: Array, rival: Candidate | None = Non
         if share <= VERIFIED:
             return found
         target, factor = target * USED * VERIFIED / share, found.factor
-    raise _too_weak(problem, found.motion)
+    raise too_weak(problem, found.motion)
 
 
 def _tops(best: Candidate) -> Array:
@@ -187,10 +188,10 @@ def _with_largest_factor(
             "drives allow; give lower velocities, or accelerations."
         ) from None
     assert hard is not None
-    raise _too_weak(problem, hard)
+    raise too_weak(problem, hard)
 
 
-def _too_weak(problem: PlanningProblem, motion: Switching) -> InputError:
+def too_weak(problem: PlanningProblem, motion: Switching | SmoothMotion) -> InputError:
     """Which joint cannot even move slowly, or with the velocities given, what it needs and what it has."""
     most = max(problem.demands.uses(motion, problem.step), key=lambda use: use.share)
     if np.nan_to_num(problem.qd).any():

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.drives.joint import drives_of
 from forearm.kernels.kernel import Kernel
+from forearm.trajectories.continuous_snap.motion import SmoothMotion
 from forearm.trajectories.drive_limits import DriveLimits, LimitUse
 from forearm.trajectories.jerk_limited.motion import JerkMotion
 from forearm.trajectories.sampling import SampledMotion
@@ -21,7 +22,9 @@ from forearm.trajectories.switching import Switching
 
 Array = NDArray[np.float64]
 States = tuple[Array, Array, Array]
+Pieced = Switching | SmoothMotion
 PER_PIECE = 16  # moments between two jumps
+QUARTERS = 4  # of a polynomial of ninth degree, as between jumps
 MOST_ROWS = 200_000  # of such moments in all: long requests have fewer between two jumps
 MOST_FINE = 2_000_000  # of moments of the last look
 INSIDE = 1e-9  # of a piece: so near to its ends nothing has jumped yet
@@ -53,7 +56,7 @@ class Demands:
             rows[: len(speeds), i] = speeds
         return np.vstack([rows, -rows])
 
-    def largest_share(self, motion: Switching) -> float:
+    def largest_share(self, motion: Pieced) -> float:
         """The largest share of a limit that is used: at moments between jumps, and where parabolas through
         three of them have their tops.
         """
@@ -71,7 +74,7 @@ class Demands:
             most = max(most, float(self._shares(motion.at(moments[top])).max()))
         return most
 
-    def finest_share(self, motion: Switching, step: float) -> float:
+    def finest_share(self, motion: Pieced, step: float) -> float:
         """The same at every moment of the last look."""
         times = self.fine_times(motion, step)
         most = float(self._shares(_arrivals(motion)).max())
@@ -79,10 +82,10 @@ class Demands:
             most = max(most, float(self._shares(motion.at(times[first : first + BLOCK])).max()))
         return most
 
-    def uses(self, motion: Switching, step: float) -> tuple[LimitUse, ...]:
+    def uses(self, motion: Pieced, step: float) -> tuple[LimitUse, ...]:
         """The largest use of each limit at every moment of the last look."""
         t, (q, qd, qdd) = self.fine_times(motion, step), _arrivals(motion)
-        found = self.limits.uses(motion.times[1:], self.kernel.inverse_dynamics(q, qd, qdd), qd)
+        found = self.limits.uses(_ends(motion)[1:], self.kernel.inverse_dynamics(q, qd, qdd), qd)
         for first in range(0, len(t), BLOCK):
             q, qd, qdd = motion.at(t[first : first + BLOCK])
             more = self.limits.uses(t[first : first + BLOCK], self.kernel.inverse_dynamics(q, qd, qdd), qd)
@@ -100,17 +103,17 @@ class Demands:
             found = tuple(b if b.needed > a.needed else a for a, b in pairs)
         return found
 
-    def fine_times(self, motion: Switching, step: float) -> Array:
+    def fine_times(self, motion: Pieced, step: float) -> Array:
         """Ten times as many as a plan has with this step, and all that `largest_share` looks at."""
         grid = max(min(step, GRID) / FINER, motion.duration / MOST_FINE)
         even, _, single = self._moments(motion)
         return np.concatenate([np.arange(0.0, motion.duration, grid), even, single])
 
-    def _moments(self, motion: Switching) -> tuple[Array, int, Array]:
+    def _moments(self, motion: Pieced) -> tuple[Array, int, Array]:
         """Even moments between jumps, so many of each, and single ones besides:
         the jumps themselves, and falling friction.
         """
-        jumps = np.unique(np.concatenate([motion.switches, _passages(motion, np.zeros((1, motion.n)))]))
+        jumps = np.unique(np.concatenate([_pieces(motion), _passages(motion, np.zeros((1, motion.n)))]))
         apart = np.diff(jumps) > TOGETHER * motion.duration
         starts, ends = jumps[:-1][apart], jumps[1:][apart]
         count = int(np.clip(MOST_ROWS // max(len(starts), 1), 4, PER_PIECE))
@@ -129,15 +132,33 @@ def even_times(motion: JerkMotion | SeriesMotion, step: float) -> Array:
     return np.concatenate([np.arange(0.0, motion.duration, grid), motion.switches])
 
 
-def _arrivals(motion: Switching) -> States:
+def _arrivals(motion: Pieced) -> States:
     """At the end of every segment with the acceleration before it: a joint that comes to rest there has no
     friction to brake it.
     """
+    if isinstance(motion, SmoothMotion):
+        return motion.states[1:, 0], motion.states[1:, 1], motion.states[1:, 2]
     return motion.points[1:], motion.velocities[1:], motion.accelerations[..., 2]
 
 
-def _passages(motion: Switching, velocities: Array) -> Array:
+def _ends(motion: Pieced) -> Array:
+    """When segments or polynomials end, from 0 on."""
+    return motion.times if isinstance(motion, Switching) else motion.switches
+
+
+def _pieces(motion: Pieced) -> Array:
+    """Times between which accelerations do not jump, in pieces that a few moments tell."""
+    if isinstance(motion, Switching):
+        return motion.switches
+    shares = np.linspace(0.0, 1.0, QUARTERS, endpoint=False)
+    begun = motion.switches[:-1, None] + shares * motion.segments[:, None]
+    return np.append(begun.ravel(), motion.duration)
+
+
+def _passages(motion: Pieced, velocities: Array) -> Array:
     """The times at which a joint has one of its velocities (s, n) while it speeds up or brakes, unsorted."""
+    if isinstance(motion, SmoothMotion):
+        return motion.passages(velocities)
     t1, t3 = motion.phases[..., 0], motion.phases[..., 2]
     found = []
     for start, v, a, time in (

@@ -1,4 +1,4 @@
-"""What a motion may use of each joint: its range, its velocity, its acceleration, its jerk."""
+"""What a motion may use of each joint: its range, its velocity, its acceleration, its jerk, its snap."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ SMALLEST = 1e-30  # of a velocity or an acceleration: products of a few such num
 
 @dataclass(frozen=True, eq=False)
 class MotionLimits:
-    """Range, velocity, acceleration and jerk of n joints: lower <= q <= upper, |qd| <= velocity, |qdd| <=
-    acceleration, |qddd| <= jerk.
+    """Range, velocity, acceleration, jerk and snap of n joints: lower <= q <= upper, |qd| <= velocity, |qdd|
+    <= acceleration, |qddd| <= jerk, |qdddd| <= snap.
 
     Each is (n,), or a number for all joints. For many plans at once they may be (B, n), a row for each; where
-    one is, all are kept so. Infinite velocities and jerks are kept as 1e30, infinite ranges as 1e100.
+    one is, all are kept so. Infinite velocities, jerks and snaps are kept as 1e30, infinite ranges as 1e100.
 
     Args:
         acceleration: largest |qdd|, rad/s^2 (m/s^2), finite.
         velocity: largest |qd|, rad/s (m/s).
         lower, upper: range of q, rad or m.
-        jerk: largest |qddd|, rad/s^3 (m/s^3); only motions that are `jerk_limited` keep it.
+        jerk: largest |qddd|, rad/s^3 (m/s^3); motions that are `jerk_limited` or `smooth` keep it.
+        snap: largest |qdddd|, rad/s^4 (m/s^4); motions that are `smooth` keep it.
     """
 
     acceleration: Array
@@ -39,6 +40,7 @@ class MotionLimits:
     lower: Array
     upper: Array
     jerk: Array
+    snap: Array
 
     def __init__(
         self,
@@ -47,9 +49,10 @@ class MotionLimits:
         lower: ArrayLike = -np.inf,
         upper: ArrayLike = np.inf,
         jerk: ArrayLike = np.inf,
+        snap: ArrayLike = np.inf,
     ) -> None:
         given = {"acceleration": acceleration, "velocity": velocity, "lower": lower, "upper": upper}
-        given["jerk"] = jerk
+        given |= {"jerk": jerk, "snap": snap}
         arrays = {name: np.atleast_1d(as_floats(value, f"limits, {name}")) for name, value in given.items()}
         n = max(array.shape[-1] for array in arrays.values())
         batches = {name: len(array) for name, array in arrays.items() if array.ndim == 2}
@@ -71,7 +74,7 @@ class MotionLimits:
     def _check(self, infinite: bool) -> None:
         if infinite:
             raise InputError("limits, acceleration: must be finite; a joint without one would need no time.")
-        for name in ("acceleration", "velocity", "jerk"):
+        for name in ("acceleration", "velocity", "jerk", "snap"):
             wrong = getattr(self, name) < SMALLEST
             if wrong.any():
                 raise InputError(
@@ -107,7 +110,12 @@ class MotionLimits:
 
     def with_jerk(self, jerk: ArrayLike) -> MotionLimits:
         """The same with this limit of jerk."""
-        return MotionLimits(self.acceleration, self.velocity, self.lower, self.upper, jerk)
+        return MotionLimits(self.acceleration, self.velocity, self.lower, self.upper, jerk, self.snap)
+
+    @cached_property
+    def of_derivatives(self) -> Array:
+        """Velocities, accelerations, jerks and snaps, one below the other, (4, n)."""
+        return np.stack([self.velocity, self.acceleration, self.jerk, self.snap])
 
     @cached_property
     def columns(self) -> tuple[Array, Array, Array]:
@@ -130,6 +138,7 @@ class MotionLimits:
 
     def __repr__(self) -> str:
         names = ["acceleration", "velocity", "lower", "upper"] + ["jerk"] * self.has_jerk
+        names += ["snap"] * bool((self.snap < LARGEST).any())
         return f"MotionLimits({', '.join(f'{name}={getattr(self, name).tolist()}' for name in names)})"
 
 
@@ -140,7 +149,11 @@ def _joint(wrong: NDArray[np.bool_]) -> str:
 
 
 def arm_limits(
-    arm: Arm, acceleration: ArrayLike, velocity: ArrayLike | None = None, jerk: ArrayLike = np.inf
+    arm: Arm,
+    acceleration: ArrayLike,
+    velocity: ArrayLike | None = None,
+    jerk: ArrayLike = np.inf,
+    snap: ArrayLike = np.inf,
 ) -> MotionLimits:
     """The limits of an arm's joints with accelerations given.
 
@@ -151,6 +164,7 @@ def arm_limits(
         acceleration: largest |qdd|, (n,), one number, or (B, n) for many plans, rad/s^2 (m/s^2).
         velocity: largest |qd|, likewise, rad/s (m/s); None: the arm's.
         jerk: largest |qddd|, likewise, rad/s^3 (m/s^3).
+        snap: largest |qdddd|, likewise, rad/s^4 (m/s^4).
     """
     lower, upper = limits_of(arm)
     if velocity is None:
@@ -164,7 +178,7 @@ def arm_limits(
             raise InputError(
                 f"arm {arm.name!r}, joint {stuck[0]!r}: its max_speed is 0; give velocities for the motion."
             )
-    limits = MotionLimits(acceleration, velocity, lower, upper, jerk)
+    limits = MotionLimits(acceleration, velocity, lower, upper, jerk, snap)
     if limits.n != arm.n:
         raise InputError(f"limits: expected {arm.n} numbers for {arm.name!r}, got {limits.n}.")
     return limits

@@ -11,6 +11,9 @@ from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.reading.fields import ChoiceField, ListField, NumberField, TableField
 from forearm.reading.textfile import read_json, write_text
+from forearm.trajectories.continuous_snap.motion import SmoothMotion
+from forearm.trajectories.continuous_snap.motion_file import FORMAT as SMOOTH
+from forearm.trajectories.continuous_snap.motion_file import smooth_motion_from_document
 from forearm.trajectories.jerk_limited.motion import JerkMotion
 from forearm.trajectories.jerk_limited.motion_file import FORMAT as JERK_FORMAT
 from forearm.trajectories.jerk_limited.motion_file import jerk_motion_from_document
@@ -27,7 +30,7 @@ from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.switching import Switching
 from forearm.trajectories.switching_file import switching_from_document
 
-LoadedMotion = Switching | JerkMotion | HandLine | RecordedMotion | PathMotion | SeriesMotion
+LoadedMotion = Switching | JerkMotion | SmoothMotion | HandLine | RecordedMotion | PathMotion | SeriesMotion
 FORMAT = "forearm-hand-line/1"
 HAND_LINE = TableField(
     {
@@ -64,8 +67,9 @@ def _kind(written: object) -> str:
 
 
 def load_motion(arm: Arm, path: str | os.PathLike[str]) -> LoadedMotion:
-    """The motion in a .json file that `save` wrote: switching points, phases of constant jerk, a line of the
-    hand, made anew for the arm, a motion along a path, one that repeats, or samples.
+    """The motion in a .json file that `save` wrote: switching points, phases of constant jerk, polynomials of
+    continuous snap, a line of the hand, made anew for the arm, a motion along a path, one that repeats, or
+    samples.
 
     Args:
         arm: the arm.
@@ -84,6 +88,8 @@ def load_motion(arm: Arm, path: str | os.PathLike[str]) -> LoadedMotion:
         return series_motion_from_document(document, where.name)
     if kind == _kind(JERK_FORMAT):
         return jerk_motion_from_document(document, where.name)
+    if kind == _kind(SMOOTH):
+        return smooth_motion_from_document(document, where.name)
     if kind != _kind(FORMAT):
         return switching_from_document(document, where.name)
     data = HAND_LINE.read(document, where.name)

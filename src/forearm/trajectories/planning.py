@@ -16,14 +16,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm, check_arm
 from forearm.drives.motor import DAC, constants_of, voltage_of
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError
 from forearm.kernels.kept import kernel_of
 from forearm.kernels.kernel import Kernel
-from forearm.kinematics.poses import forward
 from forearm.logs.motion import ALL_ENDINGS, HasLog, MotionLog
 from forearm.tables import Report, number
 from forearm.trajectories.accelerating import PlanningProblem, chosen_motion
 from forearm.trajectories.configurations import configurations
+from forearm.trajectories.continuous_snap.driven import smooth_for
+from forearm.trajectories.continuous_snap.motion import SmoothMotion
 from forearm.trajectories.demands import Demands, even_times
 from forearm.trajectories.drive_limits import DriveLimits, LimitUse
 from forearm.trajectories.excitation import Excitation
@@ -32,24 +33,28 @@ from forearm.trajectories.jerk_limited.waypoints import through_with_jerk
 from forearm.trajectories.limits import SLACK, MotionLimits, beyond_arm
 from forearm.trajectories.line_file import load_motion
 from forearm.trajectories.lines import HandLine
+from forearm.trajectories.plan_arguments import PlannedMotion, as_request, check_for
 from forearm.trajectories.polygon import Deviation, deviation
 from forearm.trajectories.recorded import RecordedMotion, read_motion, recorded
-from forearm.trajectories.requestfile import read_request
-from forearm.trajectories.requests import Request, Waypoint
+from forearm.trajectories.requests import Request
 from forearm.trajectories.sampling import ticks
 from forearm.trajectories.series.motion import SeriesMotion
 from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.shortest_time.timing import PathTiming
 from forearm.trajectories.switching import Switching
 from forearm.trajectories.waypoints import through
-from forearm.values import as_floats, check_ending, check_kind, check_number
+from forearm.values import LARGEST, check_ending, check_kind, check_number
 
 Array = NDArray[np.float64]
-PlannedMotion = Switching | JerkMotion | HandLine | RecordedMotion | PathMotion | SeriesMotion
 Wanted = Request | PlannedMotion | MotionLog | HasLog | str | os.PathLike[str] | Sequence[Any] | NDArray[Any]
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".npz")
+# Limits that a report tells of these motions: the power of time in their units.
+LIMITED = (
+    ("acceleration", 2, PlannedMotion),
+    ("jerk", 3, JerkMotion | SmoothMotion),
+    ("snap", 4, SmoothMotion),
+)
 MOST_SAVINGS = 8  # that a report tells
-SAME = 1e-9  # m: what two arms' hands may be apart at the ends of a line that is taken from one to the other
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +64,8 @@ class Plan:
     Attributes:
         arm: the arm.
         motion: q, qd, qdd at any time.
-        limits: what it was planned within; None: a line of the hand, whose own `problems` say what stands in
-            its way, or a motion that was planned before.
+        limits: what it was planned within, 1e30 where nothing bounds it; None: a line of the hand, whose own
+            `problems` say what stands in its way, or a motion that was planned before.
         step: t are every `step` s, and the end.
         notes: which waypoints could not be met as they were given.
         dac: what the motors' voltages come from; None: nothing that bounds them.
@@ -142,7 +147,7 @@ class Plan:
     @cached_property
     def deviation(self) -> Deviation | None:
         """How far joints go from the straight lines between the points;
-        None for a line of the hand, which has none, and for a motion with limits of jerk.
+        None for a line of the hand, which has none, and for a motion with limits of jerk or snap.
         """
         return deviation(self.motion) if isinstance(self.motion, Switching) else None
 
@@ -172,13 +177,14 @@ class Plan:
     def uses(self) -> tuple[LimitUse, ...]:
         """The largest use of each joint's torque, current and voltage, where it is bounded.
 
-        Looked at between jumps of accelerations and of friction, on both sides of them, and at ten times the
-        samples; for a motion with limits of jerk, or one that repeats, where jerk jumps and at ten times the
-        samples, along a path at ten moments of each interval, for a line of the hand at the samples.
+        By inverse dynamics with rigid joints. Looked at between jumps of accelerations and of friction, on
+        both sides of them, and at ten times the samples; for a motion with limits of jerk, or one that
+        repeats, where jerk jumps and at ten times the samples, along a path at ten moments of each interval,
+        for a line of the hand at the samples.
         """
         limits = DriveLimits.of(self.arm, self.dac)
         demands = Demands(self.arm, self._compiled, limits)
-        if isinstance(self.motion, Switching):
+        if isinstance(self.motion, Switching | SmoothMotion):
             return demands.uses(self.motion, self.step)
         if isinstance(self.motion, JerkMotion | SeriesMotion):
             return demands.uses_at(self.motion, even_times(self.motion, self.step))
@@ -226,6 +232,8 @@ class Plan:
     def _kind(self) -> str:
         if isinstance(self.motion, Switching | JerkMotion):
             return f"{len(self.motion.points)} points"
+        if isinstance(self.motion, SmoothMotion):
+            return f"{len(self.motion.passed)} points, snap continuous"
         if isinstance(self.motion, PathMotion):
             return f"{self.motion.path.name}, {self.motion.path.length:.4g} long"
         if isinstance(self.motion, SeriesMotion):
@@ -259,11 +267,11 @@ class Plan:
             off = number(float(self.deviation))
             after.append(f"joints leave the straight lines between the points by {off} rad (m) at most")
         if self.limits is not None:
-            most = ", ".join(map(number, self.limits.acceleration))
-            after.append(f"largest accelerations: {most} rad/s^2 (m/s^2)")
-        if self.limits is not None and isinstance(self.motion, JerkMotion):
-            most = ", ".join(map(number, self.limits.jerk))
-            after.append(f"largest jerks: {most} rad/s^3 (m/s^3)")
+            for name, power, kinds in LIMITED:
+                most = getattr(self.limits, name)
+                if isinstance(self.motion, kinds) and (most < LARGEST).any():
+                    unit = f"rad/s^{power} (m/s^{power})"
+                    after.append(f"largest {name}s: {', '.join(map(number, most))} {unit}")
         if (use := self.limited_by) is not None:
             after.append(
                 f"used most: {use.share:.1%} of the {use.quantity} of {use.joint}, at {use.time:.4g} s"
@@ -292,6 +300,8 @@ def plan(
     acceleration: ArrayLike | None = None,
     velocity: ArrayLike | None = None,
     jerk: ArrayLike | None = None,
+    snap: ArrayLike | bool | None = None,
+    duration: float | None = None,
     dac: DAC | None = None,
     step: float = 1e-3,
 ) -> Plan:
@@ -301,7 +311,9 @@ def plan(
     them top velocities, are chosen so that over the whole motion torques stay within the joints' max_effort,
     currents and voltages within the motors' and the DAC's. A start above its velocity limit brakes first; a
     later waypoint is passed at the limit. With a limit of jerk, velocities that are left open are 0, and no
-    joint accelerates at a waypoint. Of a time-optimal request it is the plan of `fa.time_optimal`.
+    joint accelerates at a waypoint. With one of snap, q to qdddd are continuous, as arms with elastic joints
+    need; torques are still those of rigid joints. Of a time-optimal request it is the plan of
+    `fa.time_optimal`.
 
     Args:
         arm: the arm.
@@ -310,6 +322,10 @@ def plan(
             table of samples, such as a log in memory or in a .csv, .parquet or .npz file.
         acceleration, velocity: largest |qdd| and |qd|, (n,) or one number, in the place of the request's.
         jerk: largest |qddd|, likewise; None: the request's, or accelerations that jump.
+        snap: largest |qdddd|, likewise, or True for a snap that is continuous and not limited; None: the
+            request's, or jerks that jump.
+        duration: of a motion with a continuous snap, s, in the place of the request's; None: the shortest
+            found, unless the request has one.
         dac: the converter in front of the motors, in the place of the request's.
         step: time between samples of the plan, s.
     """
@@ -319,20 +335,21 @@ def plan(
     kernel = kernel_of(arm)
     request = _planned(arm, request)
     if isinstance(request, PlannedMotion):
-        _check_for(arm, request)
+        check_for(arm, request)
         if acceleration is not None or velocity is not None:
             raise InputError(
                 "plan, acceleration and velocity: expected none with a motion planned already, which has its "
                 "own; give the points to plan it anew."
             )
-        if jerk is not None:
-            raise InputError(
-                "plan, jerk: expected none with a motion planned already, which has its own; give the points "
-                "to plan it anew."
-            )
+        for name, value in (("jerk", jerk), ("snap", snap), ("duration", duration)):
+            if value is not None:
+                raise InputError(
+                    f"plan, {name}: expected none with a motion planned already, which has its own; give the "
+                    "points to plan it anew."
+                )
         DriveLimits.of(arm, dac)  # an error now rather than when it is asked what is used
         return Plan(arm, request, None, step, (), dac, kernel)
-    wanted = _request(arm, request).changed(acceleration, velocity, dac, jerk)
+    wanted = as_request(arm, request).changed(acceleration, velocity, dac, jerk, snap, duration)
     if wanted.time_optimal is not None:
         from forearm.trajectories.shortest_time.requested import requested_plan
 
@@ -340,6 +357,10 @@ def plan(
     way = configurations(arm, wanted)
     demands = Demands(arm, kernel, DriveLimits.of(arm, wanted.dac))
     motion: PlannedMotion | None = None
+    if wanted.snap is not None:
+        limits = wanted.limits(arm, LARGEST)
+        motion = smooth_for(PlanningProblem(way.q, way.qd, limits, demands, step), wanted.duration)
+        return Plan(arm, motion, limits, step, way.notes, wanted.dac, kernel)
     limits = wanted.limits(arm, 1.0)
     if wanted.acceleration is None:
         motion, limits = chosen_motion(PlanningProblem(way.q, way.qd, limits, demands, step))
@@ -361,39 +382,3 @@ def _planned(arm: Arm, request: Any) -> Any:
     if kind in TABLES or isinstance(request, MotionLog) or hasattr(request, "log"):
         return recorded(read_motion(arm, request))
     return request
-
-
-def _check_for(arm: Arm, motion: PlannedMotion) -> None:
-    """Refuse a motion of another number of joints, and a line of an arm whose hand is
-    elsewhere at its ends.
-    """
-    n = motion.task.arm.n if isinstance(motion, HandLine) else motion.n
-    if n != arm.n:
-        raise InputError(f"plan: the motion is one of {n} joints, {arm.name!r} has {arm.n}.")
-    if isinstance(motion, HandLine) and motion.task.arm is not arm:
-        followed = np.vstack(
-            [stretch.q[[0, -1]] for stretch in motion.stretches if np.isfinite(stretch.q[0]).all()]
-        )
-        apart = np.abs(forward(arm, followed) - forward(motion.task.arm, followed)).max()
-        if apart > SAME:
-            raise InputError(
-                f"plan: the line was made for {motion.task.arm.name!r}; with its joints the hand "
-                f"of {arm.name!r} would be {apart:.3g} m (or rad) off. Make the line with "
-                "hand_line for this arm."
-            )
-
-
-def _request(arm: Arm, given: Any) -> Request:
-    if isinstance(given, Request):
-        return given
-    if isinstance(given, str | os.PathLike):
-        return read_request(given)
-    if isinstance(given, list | tuple) and any(isinstance(point, Waypoint) for point in given):
-        return Request(given, name="plan")
-    rows = as_floats(given, "plan, request")
-    if rows.ndim != 2 or rows.shape[1] != arm.n:
-        raise InputError(
-            f"plan, request: expected a Request, the path of its file, or configurations of shape "
-            f"(k, {arm.n}), got {shorten(given)}."
-        )
-    return Request(rows)

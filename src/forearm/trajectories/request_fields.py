@@ -37,6 +37,25 @@ class OneOrMany:
 
 
 @dataclass(frozen=True)
+class LimitOrFlag:
+    """true or false, or a limit above 0: one for all joints, or a list with one per joint."""
+
+    doc: str = ""
+
+    @property
+    def _limit(self) -> OneOrMany:
+        return OneOrMany(NumberField(above=0.0, infinite=True))
+
+    def read(self, value: Any, place: str) -> Any:
+        """Whether, a number, or a tuple of them."""
+        return value if isinstance(value, bool) else self._limit.read(value, place)
+
+    def schema(self) -> dict[str, Any]:
+        """Any of the three."""
+        return {"oneOf": [FlagField().schema(), *self._limit.schema()["oneOf"]], "description": self.doc}
+
+
+@dataclass(frozen=True)
 class LimitAlongPath:
     """A limit: one value, a list with one per joint where there may be many, or a list of places along the
     path with such values, to go straight between.

@@ -27,6 +27,7 @@ from forearm.trajectories.paths.splines import CONTINUITIES
 from forearm.trajectories.request_fields import (
     FlagOrTable,
     LimitAlongPath,
+    LimitOrFlag,
     NumberOrOpen,
     OneOrMany,
     WholeField,
@@ -68,6 +69,9 @@ LIMITS = TableField(
         "current": LimitAlongPath("A, time-optimal; the motors' where not given"),
         "voltage": LimitAlongPath("V, time-optimal; the motors' where not given"),
         "jerk": LimitAlongPath("rad / s^3 (m / s^3); accelerations may jump where not given"),
+        "snap": LimitOrFlag(
+            "rad / s^4 (m / s^4), or true: continuous, not limited; jerks may jump where not given"
+        ),
         "path_jerk": NumberField("d3s/dt3, time-optimal; none where not given", above=0.0),
         "hand_speed": LimitAlongPath("m / s, time-optimal; none where not given", many=False),
         "hand_acceleration": LimitAlongPath("m / s^2, time-optimal; none where not given", many=False),
@@ -106,6 +110,9 @@ REQUEST = TableField(
         "name": TextField(),
         "time_optimal": TIME_OPTIMAL,
         "tolerance": TOLERANCE,
+        "duration": NumberField(
+            "of a motion with a limit of snap, s; the shortest found where not given", above=0.0
+        ),
         "limits": LIMITS,
         "dac": CONVERTER,
         "waypoint": TableListField(WAYPOINT, "waypoint", "in the order in which they are passed"),
@@ -142,8 +149,12 @@ def request_from_document(document: dict[str, Any], name: str) -> Request:
             raise type(error)(f"{name}, {called}: {error}") from error
     try:
         dac = DAC(**data["dac"]) if "dac" in data else None
-        options, limits = _path_options(data), data.get("limits", {})
-        return Request(tuple(waypoints), name=data.get("name", name), dac=dac, time_optimal=options, **limits)
+        said: dict[str, Any] = {
+            "dac": dac,
+            "time_optimal": _path_options(data),
+            "duration": data.get("duration"),
+        }
+        return Request(tuple(waypoints), name=data.get("name", name), **said, **data.get("limits", {}))
     except ForearmError as error:
         raise type(error)(f"{name}: {error}") from error
 

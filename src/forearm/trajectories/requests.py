@@ -18,7 +18,7 @@ from forearm.drives.motor import DAC
 from forearm.errors import InputError, shorten
 from forearm.trajectories.limits import MotionLimits, arm_limits
 from forearm.trajectories.path_options import PathOptions
-from forearm.values import as_floats, as_pose, check_kind, check_name, frozen_array
+from forearm.values import as_floats, as_pose, check_kind, check_name, check_number, frozen_array
 
 Array = NDArray[np.float64]
 MAX_WAYPOINTS = 10_000
@@ -93,6 +93,9 @@ class Request:
         dac: the converter whose range voltages must stay in; None: none.
         torque, current, voltage: of a time-optimal plan, as in `fa.time_optimal`.
         jerk: largest |qddd|, rad/s^3 (m/s^3); None: accelerations may jump.
+        snap: largest |qdddd|, rad/s^4 (m/s^4), or True for a snap that is continuous and not limited (as
+            infinity); None: jerks may jump.
+        duration: of a motion with a continuous snap, s; None: the shortest found.
         path_jerk, hand_speed, hand_acceleration: of a time-optimal plan, as in `fa.time_optimal`.
         time_optimal: whether the motion is to be the fastest along a path through the waypoints, and
             how: True, or `PathOptions`; False: bang-bang.
@@ -109,6 +112,8 @@ class Request:
     current: Array | Along | None
     voltage: Array | Along | None
     jerk: Array | Along | None
+    snap: Array | None
+    duration: float | None
     path_jerk: Array | None
     hand_speed: Array | Along | None
     hand_acceleration: Array | Along | None
@@ -128,6 +133,8 @@ class Request:
         current: ArrayLike | Along | None = None,
         voltage: ArrayLike | Along | None = None,
         jerk: ArrayLike | Along | None = None,
+        snap: ArrayLike | bool | None = None,
+        duration: float | None = None,
         path_jerk: float | None = None,
         hand_speed: ArrayLike | Along | None = None,
         hand_acceleration: ArrayLike | Along | None = None,
@@ -163,6 +170,26 @@ class Request:
                     f"{what}: {kind} for time-optimal plans; add time_optimal = true, or leave it out."
                 )
             object.__setattr__(self, key, None if value is None else _override(value, what, key in ALONG))
+        self._keep_snap(snap, duration)
+
+    def _keep_snap(self, snap: ArrayLike | bool | None, duration: float | None) -> None:
+        """Take over what makes a motion of continuous snap, or refuse it with its reason."""
+        what = f"request {self.name!r}"
+        asked = None if snap is None or snap is False else np.inf if snap is True else snap
+        if asked is not None and self.time_optimal is not None:
+            raise InputError(
+                f"{what}, snap: a time-optimal motion has no continuous snap; leave out one of both."
+            )
+        if duration is not None and asked is None:
+            where = (
+                "PathOptions(duration=...)"
+                if self.time_optimal is not None
+                else "snap = true, or leave it out"
+            )
+            raise InputError(f"{what}, duration: it is for motions with a continuous snap; give {where}.")
+        object.__setattr__(self, "snap", None if asked is None else _override(asked, f"{what}, snap", False))
+        seconds = None if duration is None else check_number(duration, f"{what}, duration", above=0.0)
+        object.__setattr__(self, "duration", seconds)
 
     def check_for(self, arm: Arm) -> None:
         """Refuse waypoints and limits that are not for an arm of so many joints."""
@@ -173,7 +200,7 @@ class Request:
                         f"request {self.name!r}, waypoint[{k + 1}], {key}: expected {arm.n} numbers for "
                         f"{arm.name!r}, got {value.size}."
                     )
-        for key in (*OVERRIDES, *OF_PATHS):
+        for key in (*OVERRIDES, *OF_PATHS, "snap"):
             value = getattr(self, key)
             if isinstance(value, np.ndarray) and value.shape not in ((), (1,), (arm.n,)):
                 raise InputError(
@@ -187,6 +214,8 @@ class Request:
         velocity: ArrayLike | None,
         dac: DAC | None,
         jerk: ArrayLike | None = None,
+        snap: ArrayLike | bool | None = None,
+        duration: float | None = None,
     ) -> Request:
         """The request with these in the place of its own, where they are not None.
 
@@ -194,8 +223,11 @@ class Request:
             acceleration, velocity: largest |qdd| and |qd|.
             dac: the converter.
             jerk: largest |qddd|.
+            snap: largest |qdddd|, or True.
+            duration: of the motion, s.
         """
         given = {"acceleration": acceleration, "velocity": velocity, "dac": dac, "jerk": jerk}
+        given |= {"snap": snap, "duration": duration}
         changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         return replace(self, **changes) if changes else self
 
@@ -217,7 +249,8 @@ class Request:
         lower = base.lower if self.lower is None else self.lower
         upper = base.upper if self.upper is None else self.upper
         jerk = np.inf if self.jerk is None else self.jerk
-        return MotionLimits(base.acceleration, base.velocity, lower, upper, jerk)
+        snap = np.inf if self.snap is None else self.snap
+        return MotionLimits(base.acceleration, base.velocity, lower, upper, jerk, snap)
 
 
 def _waypoint(given: Waypoint | ArrayLike, name: str) -> Waypoint:

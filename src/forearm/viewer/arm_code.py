@@ -15,6 +15,7 @@ from forearm.codegen.program import Program
 from forearm.codegen.program_writer import program_of
 from forearm.codegen.simulation_step import TracedPlant
 from forearm.control.controllers.forces import traced_law
+from forearm.drives.coordinates import coordinates_of
 from forearm.drives.motor import without_constants
 from forearm.errors import ForearmError
 from forearm.reduction.symbolic import chosen_parameters
@@ -63,6 +64,8 @@ def why_still(arm: Arm) -> str | None:
     """Why an arm cannot be simulated in the page; None: it can."""
     if arm.n > MOST_JOINTS:
         return f"more than {MOST_JOINTS} joints"
+    if not coordinates_of(arm).is_plain:
+        return "elastic joints or LuGre friction, whose states the page does not have"
     try:
         TracedPlant(arm, voltage=False).cold  # noqa: B018
     except ForearmError as error:  # masses that allow no accelerations

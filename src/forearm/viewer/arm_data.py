@@ -12,6 +12,7 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.codegen.simulation_step import held_by_friction
 from forearm.control.gains import joint_inertias, largest_bandwidth, stable_inertias
+from forearm.drives.coordinates import coordinates_of
 from forearm.drives.joint import count_of_loads, held_freedoms
 from forearm.drives.motor import constants_of, without_constants
 from forearm.errors import ModelError
@@ -49,7 +50,7 @@ def arm_data(arm: Arm, python: str, command: str) -> dict[str, Any]:
         "payload_at": f"a point in the hand, on {arm.hand.link}",
         "open": _open(arm, opened),
         "state": {
-            "sticks": any(held_by_friction(arm, opened)),
+            "sticks": any(held_by_friction(coordinates_of(arm), opened)),
             "dry": dry,
             "rough": held_freedoms(arm.scale_friction(0.0)),  # by what else rubs
             "loads": 2 * count_of_loads(arm),

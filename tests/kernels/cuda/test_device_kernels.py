@@ -10,11 +10,12 @@ from arms import posture, random_arm
 from drives.making import loaded_arm
 from dynamics.cases import simple_drives
 from kernels.cuda.gpu_function import gpu
-from kernels.cuda.test_every_function import CLOSED_FORM
+from kernels.cuda.test_every_function import CLOSED_FORM, RIGID, SPRINGS
 
 import forearm as fa
 from forearm.codegen.functions import FUNCTIONS
 from forearm.kernels.cuda.driver import Device
+from forearm.kernels.function_names import ELASTIC
 from forearm.kernels.native import host
 
 pytestmark = [
@@ -66,12 +67,17 @@ def check(arm: fa.Arm, name: str, dtype: str, parameters: Any = (), values: Any 
 
 
 @DTYPES
-@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name != CLOSED_FORM])
+@pytest.mark.parametrize("name", RIGID)
 @pytest.mark.parametrize("arm", ARMS)
 def test_every_function_has_the_bits_of_the_cpu(arm: str, name: str, dtype: str) -> None:
     if name == NUMERIC and dtype == "float32":
         pytest.skip("numeric inverse kinematics is for float64")
     check(ARMS[arm], name, dtype)
+
+
+@pytest.mark.parametrize("name", ELASTIC)
+def test_springs_have_the_bits_of_the_cpu(name: str) -> None:
+    check(SPRINGS, name, "float64")
 
 
 def test_the_closed_form_has_the_bits_of_the_cpu() -> None:

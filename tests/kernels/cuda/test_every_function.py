@@ -12,6 +12,7 @@ import pytest
 from arms import posture, random_arm
 from drives.making import loaded_arm
 from dynamics.cases import simple_drives
+from dynamics.elastic_cases import with_springs
 from kernels.compiling import compiled
 
 import forearm as fa
@@ -20,12 +21,15 @@ from forearm.kernels.compile_request import traced_of
 from forearm.kernels.compiled import CompileRequest
 from forearm.kernels.cuda.device_request import made
 from forearm.kernels.cuda.text import DEVICE_TARGETS, Launch, kernel_text
+from forearm.kernels.function_names import ELASTIC
 from forearm.kernels.native import host
 
 DTYPES = ("float64", "float32")
 CLOSED_FORM = "inverse_kinematics"
+RIGID = sorted(name for name in FUNCTIONS if name != CLOSED_FORM and name not in ELASTIC)
 SMALL = random_arm(3, 2)
 FOLLOWED = simple_drives(random_arm(4, 2, tree=True, mimic=True))
+SPRINGS = with_springs(loaded_arm("turning", 7, 2), 1, "spline")
 PUMA = fa.load("puma560-akb").rigid()
 is_fused = pytest.mark.skipif(
     not host("float64").fused, reason="this processor has no fused multiply-add, which every GPU has"
@@ -41,15 +45,15 @@ def check_assembled(request: CompileRequest) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(FUNCTIONS.keys() - {CLOSED_FORM}))
+@pytest.mark.parametrize("name", [*RIGID, *ELASTIC])
 def test_every_function_is_assembled(name: str) -> None:
-    check_assembled(CompileRequest(SMALL, (name,), "float64"))
+    check_assembled(CompileRequest(SPRINGS if name in ELASTIC else SMALL, (name,), "float64"))
 
 
 @pytest.mark.slow
 def test_every_function_is_assembled_in_single_precision() -> None:
     """All in one kernel."""
-    names = sorted(FUNCTIONS.keys() - {CLOSED_FORM, "numeric_inverse_kinematics"})  # which need double
+    names = [name for name in RIGID if name != "numeric_inverse_kinematics"]  # which needs double
     check_assembled(CompileRequest(simple_drives(SMALL), tuple(names), "float32"))
 
 
@@ -105,6 +109,7 @@ CASES: dict[str, tuple[CompileRequest, bool]] = {
     ),
     "numeric": (CompileRequest(SMALL, ("numeric_inverse_kinematics",), "float64"), False),
     "closed form": (CompileRequest(PUMA, (CLOSED_FORM,), "float64"), True),
+    "springs": (CompileRequest(SPRINGS, ELASTIC, "float64"), False),
 }
 
 

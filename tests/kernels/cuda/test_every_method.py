@@ -63,6 +63,8 @@ CALLS: dict[str, Callable[[Any, Given, int], Any]] = {
     "inverse_numeric": lambda k, a, n: k.inverse_numeric(a(B, 4, 4)).q,
     "inverse_dynamics_derivatives": lambda k, a, n: k.inverse_dynamics_derivatives(*(a(B, n),) * 3),
     "forward_dynamics_derivatives": lambda k, a, n: k.forward_dynamics_derivatives(*(a(B, n),) * 3),
+    "elastic_forward_dynamics": lambda k, a, n: k.elastic_forward_dynamics(*(a(B, n),) * 5),
+    "elastic_inverse_dynamics": lambda k, a, n: k.elastic_inverse_dynamics(*(a(B, n),) * 5),
     "simulate": lambda k, a, n: k.simulate(a(B, n), a(B, n), torque=a(n), **STEPS),
     "simulate_gradient": lambda k, a, n: gradient(k, a),
     "fused": lambda k, a, n: tuple(k.fused(["gravity", "jacobian"])(a(B, n)).values()),
@@ -79,6 +81,8 @@ SHAPES: dict[str, Callable[[int], list[tuple[int, ...]]]] = {
     "inverse_numeric": lambda n: [(B, n)],
     "inverse_dynamics_derivatives": lambda n: [(B, n, n)] * 3,
     "forward_dynamics_derivatives": lambda n: [(B, n, n)] * 3,
+    "elastic_forward_dynamics": lambda n: [(B, n)] * 2,
+    "elastic_inverse_dynamics": lambda n: [(B, n)] * 3,
     "simulate": lambda n: [(B, n)] * 2,
     "simulate_gradient": lambda n: [(B, n), (B, n), (n,)],
     "fused": lambda n: [(B, n), (B, 6, n)],
@@ -107,8 +111,11 @@ def check(fake: FakeLibrary, monkeypatch: pytest.MonkeyPatch, arm: fa.Arm, name:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
 def test_every_method_launches(fake: FakeLibrary, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    is_closed = name == "inverse_kinematics"
-    check(fake, monkeypatch, fa.load("stanford-dhanaraj3" if is_closed else "ascher2").rigid(), name)
+    arm = fa.load("stanford-dhanaraj3" if name == "inverse_kinematics" else "ascher2").rigid()
+    if name.startswith("elastic"):
+        motor, spring = fa.Motor(gear_ratio=90.0, rotor_inertia=1e-4), fa.Elasticity(stiffness=9e3)
+        arm = arm.with_drives(motor=motor, elasticity=spring)
+    check(fake, monkeypatch, arm, name)
 
 
 @pytest.mark.slow

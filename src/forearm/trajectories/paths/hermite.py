@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from math import perm
+from math import comb, factorial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,12 @@ def hermite_matrix(order: int) -> Array:
     (2 order, 2 order).
     """
     size = 2 * order
-    ends = np.zeros((size, size))
+    taylor = np.zeros((size, size))  # from coefficients to p^(k) / k! at both ends
     for k in range(order):
-        ends[k, k] = perm(k, k)
-        ends[order + k, k:] = [perm(i, k) for i in range(k, size)]
-    # its inverse is of whole numbers and, from the second derivative on, of halves of them
-    matrix: Array = np.round(2.0 * np.linalg.inv(ends)) / 2.0
+        taylor[k, k] = 1.0
+        taylor[order + k, k:] = [comb(i, k) for i in range(k, size)]
+    # its inverse is of whole numbers
+    matrix: Array = np.round(np.linalg.inv(taylor)) / np.tile(_factorials(order), 2)
     matrix.flags.writeable = False
     return matrix
 
@@ -37,12 +37,23 @@ def hermite_pieces(breaks: Array, values: Array) -> Array:
 def hermite_between(lengths: Array, begin: Array, end: Array) -> Array:
     """The same for pieces of these lengths (k,) from values at the ends of each, (k, r, n)."""
     order = begin.shape[1]
-    h = lengths[:, None, None]
-    powers = h ** np.arange(order)[None, :, None]
+    pieces = hermite_by_share(lengths, begin, end)
+    pieces /= lengths[:, None, None] ** np.arange(2 * order)[None, :, None]
+    pieces[:, :order] = begin / _factorials(order)[None, :, None]
+    return pieces
+
+
+def hermite_by_share(lengths: Array, begin: Array, end: Array) -> Array:
+    """The same in rising powers of the share 0 <= x <= 1 of each piece."""
+    order = begin.shape[1]
+    powers = lengths[:, None, None] ** np.arange(order)[None, :, None]
     ends = np.concatenate([begin * powers, end * powers], axis=1)
     ends[:, order] -= begin[:, 0]  # the difference is exact where the sum of both is not
     ends[:, 0] = 0.0
     pieces: Array = np.einsum("ij,kjn->kin", hermite_matrix(order), ends)
-    pieces /= h ** np.arange(2 * order)[None, :, None]
-    pieces[:, :order] = begin / np.array([perm(i, i) for i in range(order)])[None, :, None]
+    pieces[:, 0] = begin[:, 0]
     return pieces
+
+
+def _factorials(count: int) -> Array:
+    return np.array([factorial(k) for k in range(count)], dtype=np.float64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import perm
 
 import numpy as np
@@ -137,16 +138,26 @@ def _least_bending(s: Array, p: Array, order: int) -> Array:
     return np.concatenate([p[:, None], solve_symmetric(D, U, wanted)], axis=1)
 
 
-def bending_form(lengths: Array, order: int) -> Array:
+def bending_form(lengths: Array, order: int, ends: int | None = None) -> Array:
     """The quadratic forms of the integral of the square of the derivative of this order over pieces of these
-    lengths (k,), of the values and derivatives at both ends: (k, 2 order, 2 order).
+    lengths (k,), of the values and derivatives at both ends, `ends` of each (None: `order`):
+    (k, 2 ends, 2 ends).
     """
-    size = 2 * order
+    ends = order if ends is None else ends
+    scale = np.tile(lengths[:, None] ** np.arange(ends), (1, 2))
+    weight = lengths[:, None, None] ** (1.0 - 2.0 * order)
+    return np.asarray(weight * scale[:, :, None] * _unit_form(order, ends) * scale[:, None, :])
+
+
+@cache
+def _unit_form(order: int, ends: int) -> Array:
+    """The form over a piece of length 1."""
+    size = 2 * ends
     gram = np.zeros((size, size))
     for i in range(order, size):
         for j in range(order, size):
             gram[i, j] = perm(i, order) * perm(j, order) / (i + j - 2 * order + 1)
-    H = hermite_matrix(order)
-    scale = np.tile(lengths[:, None] ** np.arange(order), (1, 2))
-    weight = lengths[:, None, None] ** (1.0 - 2.0 * order)
-    return np.asarray(weight * scale[:, :, None] * (H.T @ gram @ H) * scale[:, None, :])
+    H = hermite_matrix(ends)
+    form: Array = H.T @ gram @ H
+    form.flags.writeable = False
+    return form

@@ -1,4 +1,4 @@
-"""Functions of time that motions are sums of: Fourier's, and quintic B-splines, with two derivatives.
+"""Functions of time that motions are sums of: Fourier's, and quintic B-splines, with four derivatives.
 
 Fourier's are cos(h w t) - 1 and sin(h w t), h = 1..H, w = 2 pi / duration: they end as they begin, and rest
 there where sum h^2 a_h = 0 of the cosines and sum h b_h = 0 of the sines. Of the B-splines on even knots the
@@ -34,9 +34,15 @@ def resting(basis: str, count: int) -> Floats:
 
 def series_functions(basis: str, count: int, duration: float, t: Floats) -> Derivatives:
     """The functions and their first and second derivatives at times (m,): (m, count) each."""
+    functions, first, second = series_derivatives(basis, count, duration, t, 3)
+    return functions, first, second
+
+
+def series_derivatives(basis: str, count: int, duration: float, t: Floats, orders: int) -> list[Floats]:
+    """The functions and their derivatives below an order up to 5, all of them continuous inside."""
     if basis == "fourier":
-        return _fourier(count // 2, duration, t)
-    return _splines(count, duration, t)
+        return _fourier(count // 2, duration, t)[:orders]
+    return _splines(count, duration, t, orders)
 
 
 def spline_knots(count: int) -> Floats:
@@ -44,30 +50,32 @@ def spline_knots(count: int) -> Floats:
     return np.linspace(0.0, 1.0, count + 2)
 
 
-def _fourier(harmonics: int, duration: float, t: Floats) -> Derivatives:
+def _fourier(harmonics: int, duration: float, t: Floats) -> list[Floats]:
     h = np.arange(1.0, harmonics + 1)
     w = 2.0 * np.pi / duration * h
     # by shares of the period: at its end the angle is as good as the number of turns
     angle = 2.0 * np.pi * np.mod(np.outer(t / duration, h), 1.0)
     c, s = np.cos(angle), np.sin(angle)
-    return (
+    return [
         np.concatenate([c - 1.0, s], axis=1),
         np.concatenate([-w * s, w * c], axis=1),
         np.concatenate([-w * w * c, -w * w * s], axis=1),
-    )
+        np.concatenate([w**3 * s, -(w**3) * c], axis=1),
+        np.concatenate([w**4 * c, w**4 * s], axis=1),
+    ]
 
 
-def _splines(count: int, duration: float, t: Floats) -> Derivatives:
+def _splines(count: int, duration: float, t: Floats, orders: int) -> list[Floats]:
     knots = np.concatenate([np.zeros(DEGREE), spline_knots(count), np.ones(DEGREE)])
     u = t / duration
     inner = slice(3, 3 + count)
-    first = _slopes(DEGREE, knots)
-    second = _slopes(DEGREE - 1, knots) @ first
-    return (
-        _bsplines(DEGREE, knots, u)[:, inner],
-        (_bsplines(DEGREE - 1, knots, u) @ first)[:, inner] / duration,
-        (_bsplines(DEGREE - 2, knots, u) @ second)[:, inner] / duration**2,
-    )
+    made = [_bsplines(DEGREE, knots, u)[:, inner]]
+    slopes: Floats | None = None
+    for order in range(1, orders):
+        step = _slopes(DEGREE + 1 - order, knots)
+        slopes = step if slopes is None else step @ slopes
+        made.append((_bsplines(DEGREE - order, knots, u) @ slopes)[:, inner] / duration**order)
+    return made
 
 
 def _bsplines(degree: int, knots: Floats, u: Floats) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.trajectories.sampling import motion_columns, save_motion, times_within
-from forearm.trajectories.series.basis import series_functions, spline_knots
+from forearm.trajectories.series.basis import series_derivatives, spline_knots
 
 Array = NDArray[np.float64]
 FINEST = 1e-3  # s between the moments that are looked at for extremes
@@ -56,13 +56,31 @@ class SeriesMotion:
     def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
         """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each."""
         single, times = times_within(t, self.duration)
-        q, qd, qdd = np.empty((3, len(times), self.n))
+        q, qd, qdd = self._evaluated(times, 3)
+        return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
+
+    def derivatives(self, t: ArrayLike) -> tuple[Array, Array, Array, Array, Array]:
+        """q, qd, qdd, qddd, qdddd at a time, (n,) each, or at times (m,), (m, n) each; at both ends jerks and
+        snaps are what they are beside them.
+
+        Args:
+            t: the time or times, s.
+        """
+        single, times = times_within(t, self.duration)
+        q, qd, qdd, qddd, qdddd = self._evaluated(times, 5)
+        return (q[0], qd[0], qdd[0], qddd[0], qdddd[0]) if single else (q, qd, qdd, qddd, qdddd)
+
+    def _evaluated(self, times: Array, orders: int) -> Array:
+        """q and its derivatives, (orders, m, n)."""
+        made = np.empty((orders, len(times), self.n))
+        count = len(self.coefficients)
         for first in range(0, len(times), BLOCK):
             some = slice(first, first + BLOCK)
-            functions = series_functions(self.basis, len(self.coefficients), self.duration, times[some])
-            q[some], qd[some], qdd[some] = (f @ self.coefficients for f in functions)
-        q += self.start
-        return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
+            functions = series_derivatives(self.basis, count, self.duration, times[some], orders)
+            for order, f in enumerate(functions):
+                made[order, some] = f @ self.coefficients
+        made[0] += self.start
+        return made
 
     def scaled(self, factor: float, about: ArrayLike | None = None) -> SeriesMotion:
         """The same with so many times the amplitude.

@@ -32,6 +32,11 @@ def requested_plan(arm: Arm, request: Request, step: float = 1e-3, progress: Pro
         progress: told how far it is.
     """
     options = PathOptions() if request.time_optimal is None else request.time_optimal
+    if request.snap is not None:
+        raise InputError(
+            f"request {request.name!r}, snap: a time-optimal motion has no continuous snap; leave it out, or "
+            "plan without time_optimal."
+        )
     _refuse_velocities(request)
     way = configurations(arm, request)
     path = spline(way.q, options.continuity, name=request.name)

@@ -1,0 +1,88 @@
+"""Drives with states of their own: what springs, backlash, bristles and sticking add to a step of the rigid
+Panda, and the torques that an elastic arm needs; one thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.arm.drive import Elasticity, Friction, Motor
+from forearm.benchmarks.timing import BenchmarkRow, medians
+from forearm.files.load import load
+from forearm.kernels.kernel import compile as compile_arm
+from forearm.simulation.machine import simulator_of
+from forearm.simulation.start import loaded
+
+Floats = NDArray[np.float64]
+STEP, STEPS = 1e-4, 100_000
+PARTS = 10  # pieces of a run, whose record is then small
+STATES = 10_000
+START = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.7])
+# assumed: a harmonic drive of size 25, ratio 100, and friction with LuGre's shape
+MOTOR = Motor(gear_ratio=100.0, rotor_inertia=3e-5)
+SPRING: dict[str, Any] = {"stiffness": 2e4, "damping": 5.0}
+CURVE = ((1e-4, 1.0), (1e-3, 15.0), (1e-2, 200.0))
+STRIBECK: dict[str, Any] = {"viscous": 0.5, "coulomb": 2.0, "static": 3.0, "stribeck_speed": 0.01}
+# What parts of drives may cost, in times of a step of the rigid arm.
+COSTS: dict[str, tuple[float | None, dict[str, Any]]] = {
+    "seven springs": (2.5, {"elasticity": Elasticity(**SPRING)}),
+    "springs by a curve": (2.5, {"elasticity": Elasticity(curve=CURVE, damping=5.0)}),
+    "springs, spinning rotors": (2.5, {"elasticity": Elasticity(**SPRING, rotor_axis=(0.0, 0.0, 1.0))}),
+    "springs behind gaps": (2.5, {"elasticity": Elasticity(**SPRING, half_gap=1e-4)}),
+    "LuGre": (1.5, {"friction": Friction(**STRIBECK, bristle_stiffness=1e4, bristle_damping=20.0)}),
+    "Stribeck, sticking": (None, {"friction": Friction(**STRIBECK)}),
+}
+
+
+def rows(peers: bool) -> Iterator[BenchmarkRow]:
+    """The figures of docs/performance.md, Drives that give."""
+    panda = load("panda").with_drives(motor=MOTOR)
+    rigid = _UndrivenRun(panda)
+    for name, (most, drive) in COSTS.items():
+        ours, theirs = medians([_UndrivenRun(panda.with_drives(**drive)).run, rigid.run], 5)
+        yield BenchmarkRow(
+            f"10 s of the Panda at 0.1 ms, {name}",
+            ours,
+            peer="rigid drives",
+            peer_seconds=theirs,
+            at_least=None if most is None else 1.0 / most,
+        )
+    yield from _inverse(panda.with_drives(elasticity=Elasticity(stiffness=2e4)))
+
+
+def _inverse(arm: Arm) -> Iterator[BenchmarkRow]:
+    """Motor torques of link motions, per state of many."""
+    rng = np.random.default_rng(3)
+    motion = [np.ascontiguousarray(block) for block in rng.uniform(-1.0, 1.0, (5, STATES, arm.n))]
+    none = np.zeros_like(motion[0])
+    k = compile_arm(arm)
+    q, qd, qdd, qddd, qdddd = motion
+    ours, theirs = medians(
+        [
+            lambda: k.elastic_inverse_dynamics(q, qd, qdd, qddd, qdddd, none, threads=1),
+            lambda: k.inverse_dynamics(q, qd, qdd, threads=1),
+        ],
+        7,
+    )
+    name = "motor torques of the elastic Panda, per state of 10,000"
+    yield BenchmarkRow(name, ours / STATES, peer="of the rigid one", peer_seconds=theirs / STATES)
+
+
+class _UndrivenRun:
+    """The steps in machine code from a posture where springs carry gravity, undriven."""
+
+    def __init__(self, arm: Arm) -> None:
+        self.simulator = simulator_of(arm, False, "rk4")
+        self.start = loaded(self.simulator, START[None], np.zeros((1, arm.n)))
+        self.u = np.zeros(arm.n)
+
+    def run(self) -> None:
+        """All steps from the start."""
+        state = self.simulator.at_rest_or_moving(*self.start)
+        for _ in range(PARTS):
+            self.simulator.run(state, self.u, STEPS // PARTS, STEP, STEPS // PARTS, linear=False)

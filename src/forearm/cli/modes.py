@@ -1,0 +1,91 @@
+"""`forearm modes`: natural frequencies, damping and mode shapes of an arm with elastic joints."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.arm.drive import Elasticity
+from forearm.cli.command import Command, add_arm, add_json, show_json
+from forearm.cli.inverse import STATE
+from forearm.cli.loading import load
+from forearm.cli.states import BETWEEN, add_state, read_numbers, read_state
+from forearm.cli.terminal import show
+from forearm.dynamics.modes import ModeSet, modes
+from forearm.errors import InputError
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_arm(parser)
+    add_state(parser, "q", f"joint {STATE['q']} (default: zero)")
+    add_state(parser, "load", "torques that the springs carry, N m (N), if not gravity's at q")
+    parser.add_argument(
+        "--stiffness",
+        metavar="K",
+        help=(
+            "of every spring, N m/rad (N/m), in the place of the arm's own; or one value per joint, 0 where "
+            "it is rigid"
+        ),
+    )
+    parser.add_argument("--no-gravity", action="store_true", help="leave gravity's own stiffness out")
+    add_json(parser)
+
+
+def _run(given: argparse.Namespace) -> int:
+    arm = load(given.arm, hand=given.hand)
+    if given.stiffness is not None:
+        arm = _with_springs(arm, given.stiffness)
+    q = np.zeros(arm.n) if given.q is None else read_state(arm, given.q, "q", given.degrees)
+    carried = None if given.load is None else read_state(arm, given.load, "load", degrees=False)
+    if not any(joint.elasticity is not None for joint in arm.joints):
+        raise InputError(
+            f"{arm.name} has no elastic joint; give its springs in the arm file, or by --stiffness 10000."
+        )
+    found = modes(arm, q, carried, gravity=not given.no_gravity)
+    if not given.json:
+        show(found.report)
+        return 0
+    show_json(
+        {
+            "name": arm.name,
+            "q": found.q,
+            "joints": found.joints,
+            "rotors": found.rotors,
+            "load": found.load,
+            "stiffness": found.stiffness,
+            "locked": _document(found.locked),
+            "free": _document(found.free),
+            "notes": found.notes,
+        }
+    )
+    return 0
+
+
+def _document(found: ModeSet) -> dict[str, Any]:
+    names = ("frequency_hz", "damping_ratio", "is_rigid", "links", "rotors")
+    return {name: getattr(found, name) for name in names}
+
+
+def _with_springs(arm: Arm, text: str) -> Arm:
+    """The arm with these springs, for all joints or one by one."""
+    count = len(BETWEEN.split(text.strip()))
+    values = read_numbers(text, "stiffness", 1 if count == 1 else arm.n, f"{arm.name} needs one or")
+    if (values < 0.0).any() or not values.any():
+        raise InputError(
+            f"--stiffness: expected a number above 0, or 0 for rigid joints beside it, got {text}."
+        )
+    springs = [Elasticity(stiffness=float(k)) if k else None for k in np.broadcast_to(values, arm.n)]
+    return arm.with_drives(
+        {j.name: {"elasticity": spring} for j, spring in zip(arm.joints, springs, strict=True)}
+    )
+
+
+COMMAND = Command(
+    "forearm modes puma560 --stiffness 20000 --q 0,45,-90,0,30,0 --degrees\n"
+    "forearm modes puma560 --stiffness 40000,40000,25000,0,0,0 --no-gravity --json",
+    _add_arguments,
+    _run,
+)

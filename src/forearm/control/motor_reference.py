@@ -1,0 +1,74 @@
+"""What motors behind springs must do for a motion, at every period, computed before it is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.control.bookkeeping import check_motion
+from forearm.control.controller import Sample
+from forearm.control.reference import Motion, sampled
+from forearm.dynamics.elastic import check_invertible, elastic_inverse_along
+from forearm.errors import InputError
+from forearm.trajectories.continuous_snap.derivatives import derivatives_of
+from forearm.values import check_number, check_whole
+
+Floats = NDArray[np.float64]
+SAME = 1e-6  # of a period: times this near are the same
+Instant = tuple[Floats, Floats, Floats, Floats, Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class MotorReference:
+    """Of k + 1 periods: states of links and motors at their start, (k + 1, n) each, and torques in the middle
+    of the period in which they act.
+    """
+
+    period: float
+    q: Floats
+    qd: Floats
+    theta: Floats
+    thetad: Floats
+    tau: Floats
+
+    def at(self, sample: Sample, name: str) -> Instant:
+        """q, qd, theta, thetad, tau (n,) of a sample."""
+        k = sample.k
+        if abs(sample.t - k * self.period) > SAME * self.period * (k + 1) or k >= len(self.q):
+            raise InputError(
+                f"{name}: it was made for a motion of {self.period * (len(self.q) - 1):g} s sampled every "
+                f"{self.period:g} s, and asked for its sample {k} at {sample.t:g} s; make one for this run."
+            )
+        return self.q[k], self.qd[k], self.theta[k], self.thetad[k], self.tau[k]
+
+
+def motor_reference(arm: Arm, motion: Motion, period: float, delay: int = 0) -> MotorReference:
+    """The elastic inverse dynamics along a motion, every half a period.
+
+    A torque held over a period acts as that of its middle does: what is left of it falls with the square of
+    the period.
+
+    Args:
+        arm: an arm with elastic joints, without backlash and rotor_axis.
+        motion: a motion of continuous snap.
+        period: sampling period, s.
+        delay: periods until a command acts, 0 or 1.
+    """
+    check_invertible(arm, "controller")
+    check_motion(arm, motion)
+    T = check_number(period, "period", above=0.0)
+    late = check_whole(delay, "delay, in periods", 0, 1)
+    steps = len(sampled(arm, motion, T).t) - 1
+    t = np.minimum(0.5 * T * np.arange(2 * steps + 1), motion.duration)
+    states = derivatives_of(motion, t)
+    made = elastic_inverse_along(arm, t, *states)
+    starts = np.arange(steps + 1) * 2
+    acting = np.minimum(starts + 1 + 2 * late, 2 * steps)
+    rows = (states[0], states[1], made.theta, made.thetad)
+    blocks = [np.ascontiguousarray(x[starts]) for x in rows] + [np.ascontiguousarray(made.tau[acting])]
+    for block in blocks:  # controllers answer with rows of them
+        block.flags.writeable = False
+    return MotorReference(T, *blocks)

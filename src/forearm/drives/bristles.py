@@ -1,0 +1,62 @@
+"""LuGre's friction over any scalar: a bristle deflected by z, z' = v - sigma0 |v| z / g(v), that rubs with
+sigma0 z + sigma1 z' + B v. In steady motion z = g / sigma0, and it is Stribeck's curve.
+
+C. Canudas de Wit, H. Olsson, K. J. Astrom, P. Lischinsky, A New Model for Control of Systems with Friction,
+IEEE Transactions on Automatic Control 40 (1995).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from forearm.arm.drive import Friction
+from forearm.drives.friction import FrictionLaw, level
+from forearm.symbols.scalars import Scalar, choose, sign
+
+
+@dataclass(frozen=True, eq=False)
+class Bristle:
+    """LuGre's friction of a joint or a rotor, moved across the gear already; z in rad (m)."""
+
+    law: Friction | FrictionLaw
+    stiffness: float
+    damping: float
+
+    def level(self, v: Scalar) -> Scalar:
+        """g(v), with the sign of v; at rest that of forwards."""
+        forwards, backwards = (level(self.law, side, v) for side in (0, 1))
+        return choose(v, 0.0, backwards, forwards)
+
+    def speed_of_slip(self, v: Scalar) -> tuple[Scalar, Scalar]:
+        """a = sigma0 |v| / g(v), 1/s, and where z goes with it, g(v) / sigma0 of the direction of v."""
+        g = self.level(v)
+        return abs(v) * (self.stiffness / abs(g)), g * (1.0 / self.stiffness)
+
+    def braking(self, v: Scalar, z: Scalar, h: Scalar) -> Scalar:
+        """By how much its torque grows with v over h seconds: all of sigma1, and of sigma0 what bends it,
+        while it sticks; viscous friction alone where it slips.
+        """
+        sticks = 1.0 - (self.stiffness / abs(self.level(v))) * (sign(v) * z)
+        return (self.damping + (0.5 * self.stiffness) * h) * sticks + self.law.viscous
+
+    def rate(self, v: Scalar, z: Scalar) -> Scalar:
+        """z'."""
+        return v - self.speed_of_slip(v)[0] * z
+
+    def torque(self, v: Scalar, z: Scalar) -> Scalar:
+        """sigma0 z + sigma1 z' + B v."""
+        made = self.stiffness * z + self.law.viscous * v
+        return made + self.damping * self.rate(v, z) if self.damping else made
+
+
+def relaxed(x: Scalar, rates: tuple[Scalar, Scalar], targets: tuple[Scalar, Scalar], h: Scalar) -> Scalar:
+    """x after h seconds of x' = a (y - x), with a as its mean and y straight from start to end, to the fourth
+    power of a h; x stays between itself and the targets whatever a h is, and far from them it follows.
+
+    e^-a is 1 / (1 + a + a^2 / 2 + a^3 / 6), and what comes of it in the place of (1 - e^-a) / a.
+    """
+    a = (0.5 * h) * (rates[0] + rates[1])
+    half, third = 0.5 * a, a * a * (1.0 / 6.0)
+    whole = 1.0 / (1.0 + a + 3.0 * third + a * third)
+    before, after = half + third, half + (2.0 + a) * third
+    return (x + before * targets[0] + after * targets[1]) * whole

@@ -1,0 +1,267 @@
+"""Natural frequencies and mode shapes of an arm with elastic joints at a posture: M xdd + C xd + K x = 0, the
+motion linearised about rest, with motors locked and with motors free.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.arm.elastic import expanded, has_spinning_rotors, link_side
+from forearm.drives.elasticity import deflection_of, pressed, spring_stiffness
+from forearm.drives.joint import drives_of
+from forearm.dynamics.elastic import ElasticDrive, check_elastic, elastic_drives, gaps_of
+from forearm.dynamics.forward import singular
+from forearm.dynamics.newton_euler import newton_euler
+from forearm.dynamics.reference import gravity as gravity_torques
+from forearm.dynamics.reference import inertia_matrix
+from forearm.dynamics.taylor import Taylor
+from forearm.errors import InputError
+from forearm.kinematics.arguments import one_state
+from forearm.model import model_of
+from forearm.spatial import Floats
+from forearm.tables import Report, number
+
+ROUNDING = 1e-13  # of the largest eigenvalue: less than this is 0
+SAME = 1e-6  # of a unit motion: less than this of it is what others have already
+
+
+@dataclass(frozen=True, eq=False)
+class ModeSet:
+    """Modes by rising frequency, one row each.
+
+    Attributes:
+        frequency_hz: undamped natural frequencies (m,), Hz; negative where gravity is stronger than what
+            holds the arm: then it does not swing, but falls, by the factor e in 1 / (2 pi |f|) s.
+        damping_ratio: (m,), 1 where a mode just does not swing; NaN where its frequency is not above 0.
+        links: how far joints move, (m, n); the largest entry of a mode, links and rotors together, is 1 or
+            -1, the first of at least half of that is positive.
+        rotors: how far rotors of the elastic joints move, (m, e), as motor angle / N.
+        is_rigid: (m,), whether a mode moves the arm as if joints were rigid; n of them with motors free.
+    """
+
+    frequency_hz: Floats
+    damping_ratio: Floats
+    links: Floats
+    rotors: Floats
+    is_rigid: NDArray[np.bool_]
+
+    def _report(self, title: str, joints: tuple[str, ...], rotors: tuple[str, ...]) -> Report:
+        shown = [*joints, *(f"rotor of {name}" for name in rotors if self.rotors.any())]
+        rows = []
+        for k, f in enumerate(self.frequency_hz):
+            shape = [*self.links[k], *(self.rotors[k] if self.rotors.any() else ())]
+            what = "falls" if f < 0.0 else "rigid body" if self.is_rigid[k] else "elastic"
+            ratio = None if np.isnan(self.damping_ratio[k]) else float(self.damping_ratio[k])
+            figures = [number(float(f), 4), number(ratio, 3), *(f"{round(x, 3) + 0.0:.3f}" for x in shape)]
+            rows.append([str(k + 1), what, *figures])
+        return Report(["mode", "what", "Hz", "damping ratio", *shown], rows, title)
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """Modes of an arm with elastic joints at a posture.
+
+    Attributes:
+        arm: name of the arm.
+        joints: names of the joints, in the order of q.
+        rotors: names of the elastic joints, in the order of rotors.
+        q: the posture (n,), rad (m).
+        load: torques that the springs carry there (e,), N m (N).
+        stiffness: of the springs at that load (e,), N m / rad (N / m).
+        locked: the modes with all motors locked, those of rigid joints too: one for each elastic joint.
+        free: the modes with all motors free, n + e, of which n move the arm as a rigid one.
+        notes: what is to be known about them.
+    """
+
+    arm: str
+    joints: tuple[str, ...]
+    rotors: tuple[str, ...]
+    q: Floats
+    load: Floats
+    stiffness: Floats
+    locked: ModeSet
+    free: ModeSet
+    notes: tuple[str, ...] = ()
+
+    @property
+    def report(self) -> Report:
+        """The modes as tables."""
+        least = ROUNDING * np.abs(self.load).max()
+        springs = [
+            [name, number(float(y) if abs(y) > least else 0.0, 5), number(float(k), 5)]
+            for name, y, k in zip(self.rotors, self.load, self.stiffness, strict=True)
+        ]
+        header = ["spring", "load N m (N)", "stiffness N m/rad (N/m)"]
+        at = " ".join(number(float(x), 4) for x in self.q)
+        parts = [
+            self.locked._report("Motors locked", self.joints, ()),
+            self.free._report("Motors free", self.joints, self.rotors),
+        ]
+        if self.notes:
+            parts.append(Report(after=[f"- {note}" for note in self.notes], under="  "))
+        return Report(header, springs, f"Modes of {self.arm} at q = {at}", parts=parts)
+
+    def __str__(self) -> str:
+        return self.report.text()
+
+    def _repr_html_(self) -> str:
+        return self.report.html()
+
+
+def modes(arm: Arm, q: ArrayLike, load: ArrayLike | None = None, gravity: bool = True) -> Modes:
+    """Natural frequencies, damping ratios and mode shapes of an arm with elastic joints, at rest.
+
+    Springs have the stiffness of their curve at the load that they carry. Gravity's own stiffness dg/dq is
+    that of the equilibrium at q; with motors free their torques are constant, so that under gravity the arm
+    swings or falls as a whole where it would stand still without. Damping ratios are those of each undamped
+    mode by itself, phi^T C phi / (2 omega) with C from the springs' damping and viscous friction, which
+    is near where they are small. Dry friction, bristles and losses of gears are not in them.
+
+    Args:
+        arm: an arm with elastic joints.
+        q: joint coordinates (n,), rad (m).
+        load: torques that the springs carry, (n,) or one number, N m (N); those of rigid joints are not used;
+            None: what holds the arm at q against gravity.
+        gravity: whether gravity's own stiffness counts; without it n modes with motors free have frequency 0.
+    """
+    check_elastic(arm, "modes")
+    given = {} if load is None else {"load": load}
+    q, *loads = one_state(arm, "modes", q=q, **given)
+    if not all(np.isfinite(x).all() for x in (q, *loads)):
+        raise InputError("modes: q and load must be finite numbers.")
+    springs, n = elastic_drives(arm), arm.n
+    own = [spring.freedom for spring in springs]
+    carried = (loads[0] if loads else gravity_torques(link_side(arm), q))[own]
+    K = np.array([_stiffness(s, y) for s, y in zip(springs, carried.tolist(), strict=True)])
+    M, C = _inertia(arm, q, springs), _damping(arm, springs)
+    G = gravity_stiffness(arm, q) if gravity else np.zeros((n, n))
+    # what the springs do to links and rotors: K or D times (rotor - link)
+    pull = np.concatenate([-np.eye(n)[own], np.eye(len(own))], axis=1)
+    D = np.array([spring.elasticity.damping for spring in springs])
+    stiffness, damping = pull.T @ (K[:, None] * pull), C + pull.T @ (D[:, None] * pull)
+    stiffness[:n, :n] += G
+    held = np.ix_(own, own)
+    locked = _solved(arm, q, M[held], stiffness[held], damping[held], 0)
+    free = _solved(arm, q, M, stiffness, damping, n)
+    joints = tuple(joint.name for joint in arm.joints)
+    return Modes(
+        arm.name,
+        joints,
+        tuple(joints[j] for j in own),
+        q,
+        carried,
+        K,
+        _mode_set(locked, np.eye(n)[own], np.zeros((len(own), len(own)))),
+        _mode_set(free, np.eye(n + len(own))[:, :n], np.eye(n + len(own))[:, n:]),
+        tuple(_notes(arm, n - len(own))),
+    )
+
+
+def gravity_stiffness(arm: Arm, q: Floats) -> Floats:
+    """dg/dq of the links, (n, n): how the torques that hold an arm change with its posture.
+
+    Args:
+        arm: the arm.
+        q: joint coordinates (n,).
+    """
+    model = model_of(link_side(arm))
+    moved = [Taylor(np.full(arm.n, x), unit) for x, unit in zip(q, np.eye(arm.n), strict=True)]
+    rest = [0.0] * len(model.bodies)
+    torques = model.gathered(newton_euler(model, model.coordinates(moved), rest, rest))
+    rates = [torque.rate if isinstance(torque, Taylor) else 0.0 for torque in torques]
+    G = np.array([np.broadcast_to(rate, arm.n) for rate in rates], dtype=np.float64).reshape(arm.n, arm.n)
+    return np.asarray(0.5 * (G + G.T))
+
+
+def _stiffness(spring: ElasticDrive, load: float) -> float:
+    """Of a spring under a load, behind a gap at its flank."""
+    elasticity = spring.elasticity
+    return float(spring_stiffness(elasticity, pressed(elasticity, deflection_of(elasticity, load))))
+
+
+def _inertia(arm: Arm, q: Floats, springs: list[ElasticDrive]) -> Floats:
+    """M of links and rotors together."""
+    if has_spinning_rotors(arm):
+        return inertia_matrix(expanded(arm), np.concatenate([q, q[[s.freedom for s in springs]]]))
+    n, e = arm.n, len(springs)
+    M = np.zeros((n + e, n + e))
+    M[:n, :n] = inertia_matrix(link_side(arm), q)
+    M[n:, n:] = np.diag([float(spring.motor.rotor) for spring in springs])
+    return M
+
+
+def _damping(arm: Arm, springs: list[ElasticDrive]) -> Floats:
+    """Viscous friction at links and rotors, springs apart."""
+    viscous = np.zeros(arm.n + len(springs))
+    for drive in drives_of(link_side(arm)):
+        viscous[drive.freedom] += drive.multiplier**2 * drive.at_joint.viscous
+    for k, spring in enumerate(springs):
+        viscous[arm.n + k] = spring.motor.at_joint.viscous
+    return np.diag(viscous)
+
+
+def _solved(
+    arm: Arm, q: Floats, M: Floats, K: Floats, C: Floats, rigid: int
+) -> tuple[Floats, Floats, Floats, int]:
+    """omega^2, damping ratios and shapes by columns, lowest first, of which so many are rigid."""
+    try:
+        L = np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        raise singular(link_side(arm), q) from None
+    inverse = np.linalg.inv(L)
+    A = inverse @ K @ inverse.T
+    squares, turned = np.linalg.eigh(0.5 * (A + A.T))
+    squares[np.abs(squares) <= ROUNDING * np.abs(squares).max()] = 0.0
+    shapes = inverse.T @ turned
+    none = squares == 0.0
+    shapes[:, none] = _in_order(shapes[:, none], M)
+    with np.errstate(all="ignore"):
+        ratios = np.einsum("ik,ij,jk->k", shapes, C, shapes) / (2.0 * np.sqrt(squares))
+    return squares, np.where(squares > 0.0, ratios, np.nan), shapes, rigid
+
+
+def _in_order(shapes: Floats, M: Floats) -> Floats:
+    """The same motions, each of unit inertia and across the others, as those that are nearest to a motion of
+    the first joint, the second, and so on: of modes with one frequency any mixture would do.
+    """
+    made: list[Floats] = []
+    for unit in np.eye(len(M)):
+        if len(made) == shapes.shape[1]:
+            break
+        part = shapes @ (shapes.T @ (M @ unit))
+        for _ in range(2):  # twice is enough for rounding
+            for other in made:
+                part = part - other * (other @ M @ part)
+        size = np.sqrt(part @ M @ part)
+        if size > SAME * np.sqrt(unit @ M @ unit):
+            made.append(part / size)
+    return np.array(made).T if len(made) == shapes.shape[1] and made else shapes
+
+
+def _mode_set(found: tuple[Floats, Floats, Floats, int], links: Floats, rotors: Floats) -> ModeSet:
+    """Modes with their shapes normalised, spread from what was solved for to links and rotors."""
+    squares, ratios, shapes, rigid = found
+    rows = shapes.T / np.abs(shapes).max(axis=0)[:, None]
+    first = np.argmax(np.abs(rows) >= 0.5, axis=1)
+    rows = rows * np.sign(rows[np.arange(len(rows)), first])[:, None]
+    frequency = np.sign(squares) * np.sqrt(np.abs(squares)) / (2.0 * np.pi)
+    return ModeSet(frequency, ratios, rows @ links, rows @ rotors, np.arange(len(rows)) < rigid)
+
+
+def _notes(arm: Arm, rigid: int) -> list[str]:
+    made = []
+    if gaps := gaps_of(arm):
+        made.append(
+            f"backlash of {', '.join(gaps)}: these are the modes at a flank, with the gap closed; between "
+            "the flanks there is no stiffness, and small vibrations through the gap are slower"
+        )
+    if rigid:
+        made.append(
+            "joints without elasticity are held while motors are locked, and move with their rotors when "
+            "these are free"
+        )
+    return made

@@ -1,0 +1,161 @@
+"""Motions of continuous snap as fast as the drives allow, by the torques of rigid joints."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.errors import InputError
+from forearm.trajectories.accelerating import LOOKS, USED, VERIFIED, PlanningProblem, too_weak
+from forearm.trajectories.continuous_snap.failures import check_points, refuse_use
+from forearm.trajectories.continuous_snap.leg_durations import first_guess
+from forearm.trajectories.continuous_snap.motion import ORDERS, SmoothMotion
+from forearm.trajectories.continuous_snap.planner import (
+    merged,
+    planned,
+    shaped,
+    slowed,
+    smooth,
+    spread,
+    standing,
+    within_limits,
+)
+from forearm.trajectories.continuous_snap.problem import DriveSlowness, SmoothProblem, first_within
+from forearm.trajectories.demands import Demands
+from forearm.trajectories.limits import SLACK
+from forearm.values import LARGEST, check_number
+
+Array = NDArray[np.float64]
+SLOWLY = 1e-3  # of the velocity: what is needed there hardly falls in a longer time
+SLOWEST = 1e3  # how slow a state counts that drives cannot hold
+BELOW = 0.98  # of durations found by samples: where the exact ones are searched from
+NEAR_DRIVES = 1e-4  # of a limit: what may be left of it
+
+
+def smooth_for(asked: PlanningProblem, duration: float | None) -> SmoothMotion:
+    """The motion of continuous snap that a request asks for, within its limits.
+
+    Where the request gives no accelerations (1e30), torques, currents and voltages that the motion needs, by
+    inverse dynamics with rigid joints, stay within what the drives have: 0.999 of it while it is searched.
+
+    Args:
+        asked: points, velocities, limits and drives.
+        duration: in s; None: the shortest found.
+    """
+    if (asked.limits.acceleration < LARGEST).all():
+        return smooth(asked.q, asked.limits, asked.qd, duration=duration)
+    wanted = None if duration is None else check_number(duration, "smooth, duration", above=0.0)
+    given = np.full((len(asked.q), ORDERS, asked.limits.n), np.nan)
+    given[:, 0], given[:, 1] = 0.0, asked.qd
+    given[[0, -1]] = np.nan_to_num(given[[0, -1]])
+    problem = SmoothProblem(asked.q, given, asked.limits)
+    check_points(problem)
+    if wanted is not None and np.isinf(asked.demands.limits.at_rest).any():
+        return planned(replace(problem, accelerations=np.ones(asked.limits.n)), wanted)
+    accelerations = asked.capability.accelerations(asked.capability.best_velocities)
+    drives = drive_slowness(asked.demands)
+    problem, kept = merged(replace(problem, accelerations=accelerations, drives=drives))
+    if len(problem.points) == 1:
+        return standing(problem, kept, wanted)
+    return spread(_driven(problem, asked, wanted), kept)
+
+
+def _driven(problem: SmoothProblem, asked: PlanningProblem, duration: float | None) -> SmoothMotion:
+    if duration is not None and problem.is_scalable:
+        return slowed(problem, duration, lambda tight, segments: _within_drives(tight, segments, asked))
+    if duration is None:
+        problem, segments = shaped(problem)
+        return problem.motion(_within_drives(problem, segments, asked))
+    segments = np.ones(1) if len(problem.points) == 2 else shaped(problem)[1]
+    if not np.isfinite(segments).all():
+        raise _no_duration(problem, asked)
+    motion = problem.motion(segments * (duration / segments.sum()))
+    _check_asked(problem, motion, asked, duration)
+    return motion
+
+
+def drive_slowness(demands: Demands) -> DriveSlowness:
+    """How many times slower a motion has to be at its states for the drives, about.
+
+    What is needed at a crawl stays, the rest falls with the square of the time.
+    """
+    limits = demands.limits
+    most, volts = USED * limits.torque, USED * limits.volts
+
+    def slowness(q: Array, qd: Array, qdd: Array) -> Array:
+        whole = demands.kernel.inverse_dynamics(q, qd, qdd)
+        still = demands.kernel.inverse_dynamics(q, SLOWLY * qd, np.zeros_like(qd))
+        found = _part_left(whole - still, still, most)
+        if limits.by_voltage:
+            ohms = limits.R / limits.K
+            by_volts = _part_left(ohms * (whole - still) + limits.K * qd, ohms * still, volts)
+            found = np.maximum(found, by_volts)
+        return np.asarray(found.max(axis=1))
+
+    return slowness
+
+
+def _part_left(moving: Array, still: Array, most: Array) -> Array:
+    """The root of the moving part over what the part that stays leaves for it."""
+    left = np.where(np.isfinite(most), most, LARGEST) - np.sign(moving) * still
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.sqrt(np.abs(moving) / np.maximum(left, 0.0))
+    return np.where(moving == 0.0, 0.0, np.minimum(found, SLOWEST))
+
+
+def _within_drives(problem: SmoothProblem, segments: Array, asked: PlanningProblem) -> Array:
+    """The segments in the least multiple of their durations that keeps all limits, the drives' as well;
+    looked at once more at ten times the grid.
+    """
+    demands, target = asked.demands, USED
+    if not np.isfinite(segments).all():
+        raise _no_duration(problem, asked)
+    least = within_limits(problem, segments) if problem.is_scalable else 0.0 * segments
+    if problem.is_scalable:
+        motion = problem.motion(least)
+        if demands.largest_share(motion) <= target and demands.finest_share(motion, asked.step) <= VERIFIED:
+            return least
+        segments = np.maximum(segments, least)
+
+    def use(factor: float) -> float:
+        motion = problem.motion(segments * factor)
+        by_limits = 0.0 if problem.is_scalable else problem.largest_use(motion)
+        return max(by_limits, demands.largest_share(motion) / target)
+
+    for _ in range(LOOKS):
+        factor = first_within(use, BELOW, NEAR_DRIVES)
+        if np.isinf(factor):
+            break
+        segments = np.maximum(segments * factor, least)
+        share = demands.finest_share(problem.motion(segments), asked.step)
+        if share <= VERIFIED:
+            return segments
+        target *= USED * VERIFIED / share
+    raise _no_duration(problem, asked)
+
+
+def _no_duration(problem: SmoothProblem, asked: PlanningProblem) -> InputError:
+    """What stands in the way of every duration: drives that are too weak, or the velocities given; looked at
+    where it is least.
+    """
+    segments = first_guess(problem)
+    if problem.is_scalable:
+        return too_weak(asked, problem.motion(segments * SLOWEST))
+    tried = [problem.motion(segments * factor) for factor in 2.0 ** np.arange(-2.0, 4.0, 0.5)]
+    kept = [motion for motion in tried if problem.largest_use(motion) <= 1.0]
+    if not kept:
+        refuse_use(problem, min(tried, key=problem.largest_use))
+    return too_weak(asked, min(kept, key=asked.demands.largest_share))
+
+
+def _check_asked(
+    problem: SmoothProblem, motion: SmoothMotion, asked: PlanningProblem, duration: float
+) -> None:
+    """Refuse a motion with velocities given that in this time exceeds a limit."""
+    if problem.largest_use(motion) > 1.0 + SLACK:
+        refuse_use(problem, motion, duration)
+    most = max(asked.demands.uses(motion, asked.step), key=lambda use: use.share)
+    if most.share > 1.0 + SLACK:
+        raise InputError(f"smooth, duration: in {duration!r} s {most.text} Give another duration.")

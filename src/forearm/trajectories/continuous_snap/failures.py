@@ -1,0 +1,90 @@
+"""Why there is no motion of continuous snap: a sentence with the joint."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.errors import InputError
+from forearm.trajectories.continuous_snap.leg_durations import first_guess
+from forearm.trajectories.continuous_snap.motion import SmoothMotion
+from forearm.trajectories.continuous_snap.problem import SmoothProblem
+from forearm.trajectories.limits import SLACK
+from forearm.trajectories.plan_status import PlanStatus
+from forearm.values import LARGEST
+
+Array = NDArray[np.float64]
+NAMES = ("velocity", "acceleration", "jerk", "snap")
+UNITS = ("rad/s (m/s)", "rad/s^2 (m/s^2)", "rad/s^3 (m/s^3)", "rad/s^4 (m/s^4)")
+
+
+def check_points(problem: SmoothProblem) -> None:
+    """Refuse points outside of the range of a joint, and what is given there beyond its limits."""
+    limits = problem.limits
+    outside = (problem.points < limits.lower) | (problem.points > limits.upper)
+    if outside.any():
+        k, i = (int(x) for x in np.argwhere(outside)[0])
+        start = max(k, 1) - 1
+        x0, x1 = (float(x) for x in problem.points[start : start + 2, i])
+        low, high = float(limits.lower[i]), float(limits.upper[i])
+        raise InputError(
+            f"smooth, segment {start + 1}, joint {i + 1}: {PlanStatus.OUT_OF_RANGE.reason}: {x0!r} and "
+            f"{x1!r}, allowed {low!r} to {high!r}, in rad (m). Give other points."
+        )
+    beyond = np.abs(np.nan_to_num(problem.given[:, 1:])) > limits.of_derivatives * (1.0 + SLACK)
+    if beyond.any():
+        k, order, i = (int(x) for x in np.argwhere(beyond)[0])
+        raise InputError(
+            f"smooth, segment {max(k, 1)}, joint {i + 1}: the {NAMES[order]} given at point {k + 1} is "
+            f"{float(problem.given[k, order + 1, i])!r}, allowed {float(limits.of_derivatives[order, i])!r} "
+            f"{UNITS[order]}. Give less."
+        )
+
+
+def check_bounded(problem: SmoothProblem) -> None:
+    """Refuse joints that move and have no limit at all."""
+    if problem.drives is not None:
+        return
+    moves = np.diff(problem.points, axis=0).any(axis=0) | np.nan_to_num(problem.given).any(axis=(0, 1))
+    free = moves & (problem.limits.of_derivatives >= LARGEST).all(axis=0)
+    if free.any():
+        raise InputError(
+            f"smooth, joint {int(free.argmax()) + 1}: nothing bounds how fast it may be; give a limit of "
+            "velocity, acceleration, jerk or snap, or a duration."
+        )
+
+
+def refuse_duration(duration: float, least: float) -> NoReturn:
+    """Say from when on a duration is possible."""
+    raise InputError(
+        f"smooth, duration: {PlanStatus.DURATION.reason}: got {duration!r} s; possible from {least:.6g} s on."
+    )
+
+
+def refuse_use(problem: SmoothProblem, motion: SmoothMotion, duration: float | None = None) -> NoReturn:
+    """Say which joint uses most of which limit, or leaves its range."""
+    asked = "" if duration is None else f" in {duration!r} s"
+    outside = problem.outside(motion)
+    if outside.any():
+        i = int(outside.argmax())
+        least, most = motion.reach
+        low, high = float(problem.limits.lower[i]), float(problem.limits.upper[i])
+        raise InputError(
+            f"smooth, joint {i + 1}: {PlanStatus.NO_ROOM.reason}: it goes from {least[i]:.6g} to "
+            f"{most[i]:.6g}{asked}, allowed {low!r} to {high!r}. Give lower velocities, or other points."
+        )
+    order, i = (int(x) for x in np.unravel_index(problem.uses(motion).argmax(), (4, motion.n)))
+    raise InputError(
+        f"smooth, joint {i + 1}: its {NAMES[order]} would get to {motion.peaks[order, i]:.6g}{asked}, "
+        f"allowed {float(problem.limits.of_derivatives[order, i])!r} {UNITS[order]}. Give lower velocities, "
+        "or another duration."
+    )
+
+
+def refuse_limits(problem: SmoothProblem) -> NoReturn:
+    """Say what stands in the way of velocities that are given: at the duration with which least does."""
+    segments = first_guess(problem)
+    tried = [problem.motion(segments * factor) for factor in 2.0 ** np.arange(-3.0, 5.0)]
+    refuse_use(problem, min(tried, key=problem.largest_use))

@@ -1,0 +1,227 @@
+"""A motion kept as the states at its points, with polynomials of ninth degree between them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import factorial, perm
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.trajectories.paths.hermite import hermite_by_share
+from forearm.trajectories.roots import roots_within
+from forearm.trajectories.sampling import motion_columns, save_motion, times_within
+
+Array = NDArray[np.float64]
+Derivatives = tuple[Array, Array, Array, Array, Array]
+ORDERS = 5  # q, qd, qdd, qddd, qdddd
+BLOCK = 8192  # times at once
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothMotion:
+    """Motion of n joints through points whose snap is continuous; made by `smooth`, `fa.plan(..., snap=)` or
+    `load_motion`.
+
+    From state to state every joint follows the polynomial of ninth degree that has both, so that q to qdddd
+    are continuous whatever the states are.
+
+    Attributes:
+        states: q, qd, qdd, qddd, qdddd where polynomials meet, (m + 1, 5, n), rad or m, and s.
+        segments: durations of the polynomials, (m,), s; 0 between states that are the same.
+        passed: which of the states are at the points that were asked for, (k + 1,).
+    """
+
+    states: Array
+    segments: Array
+    passed: NDArray[np.intp]
+
+    def __post_init__(self) -> None:
+        for name in ("states", "segments", "passed"):
+            view = getattr(self, name).view()
+            view.setflags(write=False)
+            object.__setattr__(self, name, view)
+
+    @property
+    def n(self) -> int:
+        """The number of joints."""
+        return int(self.states.shape[2])
+
+    @property
+    def points(self) -> Array:
+        """Joint coordinates at the points, (k + 1, n)."""
+        return np.asarray(self.states[self.passed, 0])
+
+    @property
+    def times(self) -> Array:
+        """When the points are passed, (k + 1,), from 0 on."""
+        return np.asarray(self.switches[self.passed])
+
+    @cached_property
+    def switches(self) -> Array:
+        """When one polynomial ends and the next begins, (m + 1,), the ends included."""
+        return np.concatenate([[0.0], np.cumsum(self.segments)])
+
+    @property
+    def duration(self) -> float:
+        """From the first point to the last, s."""
+        return float(self.switches[-1])
+
+    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each:
+        at the points they are the points, to the bit.
+        """
+        single, times = times_within(t, self.duration)
+        q, qd, qdd = self._evaluated(times, 3)
+        return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
+
+    def derivatives(self, t: ArrayLike) -> Derivatives:
+        """q, qd, qdd, qddd, qdddd at a time, (n,) each, or at times (m,), (m, n) each.
+
+        Args:
+            t: the time or times, s.
+        """
+        single, times = times_within(t, self.duration)
+        q, qd, qdd, qddd, qdddd = self._evaluated(times, ORDERS)
+        return (q[0], qd[0], qdd[0], qddd[0], qdddd[0]) if single else (q, qd, qdd, qddd, qdddd)
+
+    def slowed(self, factor: float) -> SmoothMotion:
+        """The same in so many times the time."""
+        powers = factor ** -np.arange(ORDERS, dtype=np.float64)
+        return replace(self, states=self.states * powers[:, None], segments=self.segments * factor)
+
+    def extremes(self) -> tuple[Array, Array, Array]:
+        """The least q, the largest q and the largest |qd| on the way, (n,) each, exact."""
+        least, most = self.reach
+        low, high = self._bounds(1)
+        return least, most, np.maximum(-low, high).max(axis=0)
+
+    @cached_property
+    def reach(self) -> tuple[Array, Array]:
+        """The least q and the largest q on the way, (n,) each, exact."""
+        low, high = self._bounds(0)
+        return low.min(axis=0), high.max(axis=0)
+
+    @cached_property
+    def peaks(self) -> Array:
+        """The largest |qd|, |qdd|, |qddd| and |qdddd| on the way, (4, n), exact."""
+        bounds = (self._bounds(order) for order in range(1, ORDERS))
+        return np.stack([np.maximum(-low, high).max(axis=0) for low, high in bounds])
+
+    def passages(self, velocities: Array) -> Array:
+        """The times at which a joint has one of its velocities (s, n), unsorted; NaN is none.
+
+        Args:
+            velocities: of each joint, (s, n).
+        """
+        h = self.segments[:, None, None]
+        rows = np.repeat(_rates(self._pieces[0], 1)[:, None], len(velocities), axis=1)  # (k, s, n, 9)
+        rows[..., 0] -= velocities * h
+        rows = rows.reshape(-1, rows.shape[-1])
+        known = np.isfinite(rows).all(axis=1)
+        roots = np.full((len(rows), rows.shape[1] - 1), np.nan)
+        roots[known] = roots_within(rows[known])
+        times = self.switches[:-1, None, None] + roots.reshape(*h.shape[:1], -1, roots.shape[1]) * h
+        return np.asarray(times[np.isfinite(times)])
+
+    def columns(self, step: float) -> dict[str, Array]:
+        """The motion as a table t, q1.., qd1.., qdd1..: every `step` seconds and at the end."""
+        return motion_columns(self, step)
+
+    def save(self, path: str | os.PathLike[str], step: float = 1e-3) -> None:
+        """Write it whole or not at all.
+
+        Args:
+            path: .json holds the states and can be loaded, .csv and .parquet the table.
+            step: time between rows of the table, s.
+        """
+        from forearm.trajectories.continuous_snap.motion_file import write_smooth_motion
+
+        save_motion(self, path, step, write_smooth_motion)
+
+    def __repr__(self) -> str:
+        return f"<SmoothMotion of {self.n} joints through {len(self.points)} points in {self.duration:g} s>"
+
+    @cached_property
+    def _lengths(self) -> Array:
+        """Of the polynomials, 1 where there is none to divide by."""
+        return np.where(self.segments > 0.0, self.segments, 1.0)
+
+    @cached_property
+    def _pieces(self) -> Array:
+        """Coefficients in rising powers of the share of the time since the start of a polynomial, and of
+        the time until its end, (2, m, 10, n).
+        """
+        turned = self.states * (-1.0) ** np.arange(ORDERS)[:, None]
+        return np.stack(
+            [
+                hermite_by_share(self.segments, self.states[:-1], self.states[1:]),
+                hermite_by_share(self.segments, turned[1:], turned[:-1]),
+            ]
+        )
+
+    def _evaluated(self, times: Array, orders: int) -> Array:
+        """q and its derivatives, (orders, m, n)."""
+        made = np.empty((orders, len(times), self.n))
+        for first in range(0, len(times), BLOCK):
+            rows = slice(first, first + BLOCK)
+            self._fill(times[rows], made[:, rows])
+        return made
+
+    def _fill(self, times: Array, made: Array) -> None:
+        """The first half of a polynomial is counted from its start and the second back from its end."""
+        k = np.minimum(np.searchsorted(self.switches, times, side="right") - 1, len(self.segments) - 1)
+        since = times - self.switches[k]
+        # The end of a polynomial is met where the time says so, not where a sum of rounded times does.
+        until = np.where(times == self.switches[k + 1], 0.0, self.segments[k] - since)
+        late = (2.0 * since > self.segments[k]).astype(np.intp)
+        rate = np.where(late, -1.0, 1.0) / self._lengths[k]
+        x = np.where(late, until, since) / self._lengths[k]
+        _horner(self._pieces[late, k], x[:, None], made)
+        for order in range(1, len(made)):
+            made[order] *= (factorial(order) * rate**order)[:, None]
+        met = np.flatnonzero(x == 0.0)
+        made[:, met] = np.moveaxis(self.states[k[met] + late[met], : len(made)], 1, 0)
+
+    def _bounds(self, order: int) -> tuple[Array, Array]:
+        """The least and the largest value of a derivative in each polynomial, (m, n) each, exact."""
+        size = (len(self.segments), self.n)
+        begin, end = (_rates(pieces, order).reshape(-1, 2 * ORDERS - order) for pieces in self._pieces)
+        rising = np.arange(1.0, begin.shape[1])
+        x = roots_within(begin[:, 1:] * rising)
+        early = _values(begin, np.where(x > 0.5, np.nan, x))
+        late = _values(end, np.where(x > 0.5, 1.0 - x, np.nan)) * (-1.0) ** order
+        inside = np.where(x > 0.5, late, early).reshape(*size, -1)
+        inside = inside / self._lengths[:, None, None] ** order
+        nodes = self.states[:, order]
+        low, high = np.minimum(nodes[:-1], nodes[1:]), np.maximum(nodes[:-1], nodes[1:])
+        return np.fmin.reduce(inside, axis=2, initial=np.inf, where=~np.isnan(inside)).clip(max=low), (
+            np.fmax.reduce(inside, axis=2, initial=-np.inf, where=~np.isnan(inside)).clip(min=high)
+        )
+
+
+def _rates(pieces: Array, order: int) -> Array:
+    """Coefficients of a derivative by the share of the time, (k, n, 10 - order)."""
+    factors = np.array([perm(i, order) for i in range(order, 2 * ORDERS)], dtype=np.float64)
+    return np.ascontiguousarray(np.moveaxis(pieces[:, order:], 1, 2)) * factors
+
+
+def _values(c: Array, x: Array) -> Array:
+    """Polynomials (r, d + 1) at places (r, m)."""
+    y = np.zeros_like(x)
+    for i in range(c.shape[1] - 1, -1, -1):
+        y = y * x + c[:, i, None]
+    return y
+
+
+def _horner(c: Array, x: Array, made: Array) -> None:
+    """Polynomials (m, 10, n) at x (m, 1), and their derivatives over factorials, into (orders, m, n)."""
+    made[0], made[1:] = c[:, -1], 0.0
+    for i in range(c.shape[1] - 2, -1, -1):
+        for order in range(len(made) - 1, 0, -1):
+            made[order] *= x
+            made[order] += made[order - 1]
+        made[0] *= x
+        made[0] += c[:, i]

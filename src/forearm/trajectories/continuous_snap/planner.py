@@ -1,0 +1,263 @@
+"""Motions whose snap is continuous, through points, as fast as limits allow or of a given duration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.errors import InputError, shorten
+from forearm.trajectories.continuous_snap.failures import (
+    check_bounded,
+    check_points,
+    refuse_duration,
+    refuse_limits,
+    refuse_use,
+)
+from forearm.trajectories.continuous_snap.leg_durations import leg_durations
+from forearm.trajectories.continuous_snap.motion import ORDERS, SmoothMotion
+from forearm.trajectories.continuous_snap.problem import SmoothProblem, first_within
+from forearm.trajectories.limits import SLACK, MotionLimits
+from forearm.values import LARGEST, as_floats, check_kind, check_number
+
+Array = NDArray[np.float64]
+Fastest = Callable[[SmoothProblem, Array], Array]
+Given = ArrayLike | Sequence[ArrayLike | None] | None
+MAX_POINTS = 10_000
+BELOW = 0.97  # of durations found by samples: where the exact ones are searched from
+ONE = 1e-60  # rad, m: points nearer than that are one
+EXACT = 1e-12  # of a limit: what may be left of it
+CALMER = 24  # halvings of the share that keeps joints within their range
+TENSIONS = (6.0, 8.0, 11.0, 15.0, 20.0, 28.0, 40.0, 56.0, 80.0)  # times the duration of a segment
+TENSION_WORTH = 0.8  # of the time without one: as it takes several times the snap, less is not worth it
+
+
+def smooth(
+    points: ArrayLike,
+    limits: MotionLimits | None = None,
+    velocities: Given = None,
+    *,
+    duration: float | None = None,
+) -> SmoothMotion:
+    """A motion through points in order whose snap is continuous, for arms with elastic joints.
+
+    From point to point every joint follows a polynomial of ninth degree. It starts and ends with the
+    velocities given, and without acceleration, jerk and snap. What is open at the points between is chosen so
+    that the integral of the snap squared is least; between two points from rest to rest all joints go
+    straight. Durations of the segments are searched so that the whole is short; at least one joint reaches a
+    limit, none exceeds it. Where velocities bound the motion it goes under a tension: each segment has three
+    polynomials, and the velocity between points is more even. Where a joint would leave its range, it passes
+    its points more calmly. Where velocities are given not every duration may be possible: the first one found
+    is taken.
+
+    Args:
+        points: joint coordinates (k + 1, n), rad or m.
+        limits: range, velocity, acceleration, jerk and snap; accelerations of 1e30 are none. None: none.
+        velocities: joint velocities (k + 1, n), open where NaN, or (k + 1, m, n) with accelerations, jerks
+            and snaps, m up to 4; None for a point or at all: open. Open at the first and the last point is 0.
+        duration: of the motion, s; None: the shortest found. Refused where the limits do not allow it.
+    """
+    check_kind(limits, (MotionLimits, type(None)), "smooth, limits")
+    q, given = _arguments(points, velocities)
+    if limits is None:
+        if duration is None:
+            raise InputError("smooth: give limits, or a duration.")
+        problem = SmoothProblem(q, given, MotionLimits(np.ones(q.shape[1])))
+    else:
+        limits.check_one("smooth")
+        if limits.n != q.shape[1]:
+            raise InputError(f"smooth, limits: expected those of {q.shape[1]} joints, got {limits.n}.")
+        problem = SmoothProblem(q, given, limits)
+        check_points(problem)
+    wanted = None if duration is None else check_number(duration, "smooth, duration", above=0.0)
+    return planned(problem, wanted, limits is not None)
+
+
+def planned(problem: SmoothProblem, duration: float | None, is_limited: bool = True) -> SmoothMotion:
+    """The motion that was asked for.
+
+    Args:
+        problem: its points, limits and what is given.
+        duration: in s; None: the shortest found.
+        is_limited: whether the limits hold; otherwise they only say how joints compare.
+    """
+    whole, (problem, kept) = problem, merged(problem)
+    if len(problem.points) == 1:
+        if duration is None or problem.is_scalable:
+            return standing(problem, kept, duration)
+        problem, kept = whole, np.arange(len(whole.points))
+    if duration is None:
+        check_bounded(problem)
+        problem, segments = shaped(problem)
+        return spread(problem.motion(within_limits(problem, segments)), kept)
+    if not (is_limited and problem.is_scalable):
+        shares = np.ones(1) if len(problem.points) == 2 else leg_durations(problem)
+        motion = _lasting(problem, shares, duration)
+        if is_limited and problem.largest_use(motion) > 1.0 + SLACK:
+            refuse_use(problem, motion, duration)
+        return spread(motion, kept)
+    return spread(slowed(problem, duration, within_limits), kept)
+
+
+def slowed(problem: SmoothProblem, duration: float, fastest: Fastest) -> SmoothMotion:
+    """A scalable motion of a duration, without a tension where that is fast enough; refused where none is.
+
+    Args:
+        problem: its points and limits.
+        duration: in s.
+        fastest: the segments in the least multiple of their durations that keeps the limits.
+    """
+    for tightest in (False, True):
+        problem, segments = shaped(problem, tightest)
+        segments = fastest(problem, segments)
+        least = float(segments.sum())
+        if duration >= least * (1.0 - SLACK):
+            return _lasting(problem, segments, duration)
+    refuse_duration(duration, least)
+
+
+def shaped(problem: SmoothProblem, tightest: bool = True) -> tuple[SmoothProblem, Array]:
+    """Durations of the segments, about, and the problem with the tension that saves most, and with as much
+    calm as keeps joints in their range.
+
+    Args:
+        problem: its points and limits.
+        tightest: whether there may be a tension.
+    """
+    segments = leg_durations(problem)
+    if not problem.is_scalable:
+        return problem, segments
+    if tightest:
+        problem, segments = _under_tension(problem, segments)
+    for last in (False, False, True):
+        calm = _calm(problem, segments)
+        if calm is None:
+            break
+        problem = replace(problem, calm=calm)
+        segments = segments if last else leg_durations(problem, segments)
+    return problem, segments
+
+
+def _under_tension(problem: SmoothProblem, segments: Array) -> tuple[SmoothProblem, Array]:
+    """With the tension that saves most, if it is worth it: where velocities bound the motion."""
+    tried = [replace(problem, tension=tension) for tension in TENSIONS]
+    totals = [float(tight.scaled(segments)[0].sum()) for tight in tried]
+    best = tried[int(np.argmin(totals))]
+    if min(totals) > TENSION_WORTH * segments.sum():
+        return problem, segments
+    return best, leg_durations(best, segments)
+
+
+def _calm(problem: SmoothProblem, segments: Array) -> Array | None:
+    """The least shares of calm states (n,), no less than before, with which no joint leaves its range; None:
+    none does already.
+    """
+    leaves = problem.outside(problem.motion(segments))
+    if not leaves.any():
+        return None
+    low = np.zeros(problem.limits.n) if problem.calm is None else problem.calm
+    high = np.where(leaves, 1.0, low)
+    for _ in range(CALMER):
+        middle = 0.5 * (low + high)
+        leaves = problem.outside(replace(problem, calm=middle).motion(segments))
+        low, high = np.where(leaves, middle, low), np.where(leaves, high, middle)
+    return np.asarray(high)
+
+
+def merged(problem: SmoothProblem) -> tuple[SmoothProblem, NDArray[np.intp]]:
+    """The problem without points that repeat the one before, and which of those left each one given is."""
+    rows, places, kept = [problem.given[0]], [0], [0]
+    for k in range(1, len(problem.points)):
+        here, before = problem.given[k], rows[-1]
+        same = np.isnan(here) | np.isnan(before) | (here == before)
+        if (np.abs(problem.points[k] - problem.points[places[-1]]) < ONE).all() and same.all():
+            rows[-1] = np.where(np.isnan(before), here, before)
+        else:
+            places.append(k)
+            rows.append(here)
+        kept.append(len(places) - 1)
+    return replace(problem, points=problem.points[places], given=np.stack(rows)), np.array(kept)
+
+
+def spread(motion: SmoothMotion, kept: NDArray[np.intp]) -> SmoothMotion:
+    """The motion with the points that were left out, passed at the same time."""
+    if len(kept) == len(motion.passed):
+        return motion
+    counts = np.ones(len(motion.states), dtype=np.intp)
+    counts[motion.passed] = np.bincount(kept)
+    nodes = np.repeat(np.arange(len(counts)), counts)
+    segments = np.zeros(len(nodes) - 1)
+    segments[np.diff(nodes) > 0] = motion.segments
+    return SmoothMotion(motion.states[nodes], segments, np.flatnonzero(np.isin(nodes, motion.passed)))
+
+
+def within_limits(problem: SmoothProblem, segments: Array) -> Array:
+    """The segments in the least multiple of their durations that keeps all limits but the drives', exact."""
+    if problem.is_scalable:
+        orders = np.arange(1.0, ORDERS)[:, None]
+        return segments * float((problem.uses(problem.motion(segments)) ** (1.0 / orders)).max())
+    factor = np.inf
+    if np.isfinite(segments).all():
+        factor = first_within(lambda x: problem.largest_use(problem.motion(segments * x)), BELOW, EXACT)
+    if np.isinf(factor):
+        refuse_limits(problem)
+    return segments * factor
+
+
+def _lasting(problem: SmoothProblem, segments: Array, duration: float) -> SmoothMotion:
+    if not np.isfinite(segments).all():
+        refuse_limits(problem)
+    return problem.motion(segments * (duration / segments.sum()))
+
+
+def standing(problem: SmoothProblem, kept: NDArray[np.intp], duration: float | None) -> SmoothMotion:
+    """Nothing moves, and takes its time at the end.
+
+    Args:
+        problem: with one point.
+        kept: which point each one given is: this one.
+        duration: in s; None: 0.
+    """
+    states = np.nan_to_num(problem.given)
+    states[:, 0] = problem.points
+    segments = np.zeros(len(kept) - 1)
+    segments[-1] = 0.0 if duration is None else duration
+    return SmoothMotion(states[kept], segments, np.arange(len(kept)))
+
+
+def _arguments(points: ArrayLike, velocities: Given) -> tuple[Array, Array]:
+    """Points (k + 1, n) and what is given there, (k + 1, 4, n), NaN where open."""
+    q = as_floats(points, "smooth, points")
+    if q.ndim != 2 or not q.shape[1] or not 2 <= len(q) <= MAX_POINTS:
+        raise InputError(
+            f"smooth, points: expected 2 to {MAX_POINTS} points (k + 1, n), got shape {q.shape}."
+        )
+    rows: Any = velocities
+    if rows is None or isinstance(rows, list | tuple):
+        kept = [None] * len(q) if rows is None else rows
+        shapes = {np.shape(row) for row in kept if row is not None}
+        none = np.full(shapes.pop() if len(shapes) == 1 else q.shape[1], np.nan)
+        rows = [none if row is None else row for row in kept]
+    found = as_floats(rows, "smooth, velocities")
+    found = found[:, None] if found.ndim == 2 else found
+    if found.ndim != 3 or found.shape[::2] != q.shape or not 1 <= found.shape[1] < ORDERS:
+        raise InputError(
+            f"smooth, velocities: expected shape {q.shape}, or ({len(q)}, m, {q.shape[1]}) with m up to "
+            f"{ORDERS - 1}, got {np.shape(rows)}."
+        )
+    given = np.full((len(q), ORDERS, q.shape[1]), np.nan)
+    given[:, 0] = 0.0
+    given[:, 1 : found.shape[1] + 1] = found
+    given[[0, -1]] = np.where(np.isnan(given[[0, -1]]), 0.0, given[[0, -1]])
+    wrong = [("points", q, ~(np.abs(q) <= LARGEST)), ("velocities", given, np.abs(given) > LARGEST)]
+    for name, array, bad in wrong:
+        if bad.any():
+            row = int(np.argwhere(bad)[0][0])
+            raise InputError(
+                f"smooth, {name}[{row}]: expected finite numbers up to {LARGEST:g}, got "
+                f"{shorten(array[row].tolist())}."
+            )
+    return q, given

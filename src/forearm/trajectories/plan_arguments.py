@@ -1,0 +1,64 @@
+"""What `fa.plan` is given: a motion that fits the arm, or what a request is made of."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError, shorten
+from forearm.kinematics.poses import forward
+from forearm.trajectories.continuous_snap.motion import SmoothMotion
+from forearm.trajectories.jerk_limited.motion import JerkMotion
+from forearm.trajectories.lines import HandLine
+from forearm.trajectories.recorded import RecordedMotion
+from forearm.trajectories.requestfile import read_request
+from forearm.trajectories.requests import Request, Waypoint
+from forearm.trajectories.series.motion import SeriesMotion
+from forearm.trajectories.shortest_time.path_motion import PathMotion
+from forearm.trajectories.switching import Switching
+from forearm.values import as_floats
+
+PlannedMotion = Switching | JerkMotion | SmoothMotion | HandLine | RecordedMotion | PathMotion | SeriesMotion
+SAME = 1e-9  # m: what two arms' hands may be apart at the ends of a line that is taken from one to the other
+
+
+def check_for(arm: Arm, motion: PlannedMotion) -> None:
+    """Refuse a motion of another number of joints, and a line of an arm whose hand is
+    elsewhere at its ends.
+    """
+    n = motion.task.arm.n if isinstance(motion, HandLine) else motion.n
+    if n != arm.n:
+        raise InputError(f"plan: the motion is one of {n} joints, {arm.name!r} has {arm.n}.")
+    if isinstance(motion, HandLine) and motion.task.arm is not arm:
+        followed = np.vstack(
+            [stretch.q[[0, -1]] for stretch in motion.stretches if np.isfinite(stretch.q[0]).all()]
+        )
+        apart = np.abs(forward(arm, followed) - forward(motion.task.arm, followed)).max()
+        if apart > SAME:
+            raise InputError(
+                f"plan: the line was made for {motion.task.arm.name!r}; with its joints the hand "
+                f"of {arm.name!r} would be {apart:.3g} m (or rad) off. Make the line with "
+                "hand_line for this arm."
+            )
+
+
+def as_request(arm: Arm, given: Any) -> Request:
+    """The request that something given for an arm is: itself, the path of its file, configurations or
+    waypoints.
+    """
+    if isinstance(given, Request):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return read_request(given)
+    if isinstance(given, list | tuple) and any(isinstance(point, Waypoint) for point in given):
+        return Request(given, name="plan")
+    rows = as_floats(given, "plan, request")
+    if rows.ndim != 2 or rows.shape[1] != arm.n:
+        raise InputError(
+            f"plan, request: expected a Request, the path of its file, or configurations of shape "
+            f"(k, {arm.n}), got {shorten(given)}."
+        )
+    return Request(rows)

@@ -1,0 +1,187 @@
+"""Functions of elastic joints as code: what the reference says, by the graph and in every language."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import random_arm
+from codegen.batch_running import EVERY_OTHER, Job, run_jobs
+from codegen.running import EVERY, run
+from codegen.truths import assert_close
+from drives.making import loaded_arm
+from dynamics.cases import Array, simple_drives
+from dynamics.elastic_cases import elastic_arms, elastic_state, with_springs
+
+import forearm as fa
+from forearm import Arm, InputError, Joint, ModelError, dynamics
+from forearm.codegen.functions import FUNCTIONS, trace
+from forearm.codegen.generate import LANGUAGES, generate, program_for
+from forearm.codegen.tracing import Tracing
+from forearm.kernels.function_names import ELASTIC
+from forearm.reduction.symbolic import chosen_parameters
+from forearm.symbols import evaluate
+
+FORWARD, INVERSE = ELASTIC
+SPIN: Any = (0.4, -0.7, 0.5)
+ARMS: dict[str, Arm] = elastic_arms() | {
+    "damped": with_springs(loaded_arm("chain", 111, 3), 1, damping=900.0),
+    "gaps": with_springs(loaded_arm("chain", 112, 3), 2, "linear", damping=5.0, rigid=1, half_gap=1.7e-3),
+    "spinning": with_springs(loaded_arm("tree", 113, 3), 3, rigid=1, rotor_axis=SPIN),
+}
+CASES = [
+    (name, function)
+    for name in ARMS
+    for function in ELASTIC
+    if function == FORWARD or name not in ("gaps", "spinning")
+]
+WRITTEN = [("damped", INVERSE), ("rigid first", INVERSE), ("gaps", FORWARD), ("spinning", FORWARD)]
+
+
+def given_for(arm: Arm, seed: int) -> dict[str, Array]:
+    """Every input by name."""
+    rng = np.random.default_rng([seed, 64])
+    q, qd, theta, thetad, tau = elastic_state(arm, seed)
+    more = rng.uniform(0.3, 1.6, (3, arm.n)) * rng.choice([-1.0, 1.0], (3, arm.n))
+    states = dict(zip(("qdd", "qddd", "qdddd"), more, strict=True))
+    return states | {
+        "q": q, "qd": qd, "theta": theta, "thetad": thetad, "tau": tau, "deflection": theta - q,
+    }  # fmt: skip
+
+
+def truth_of(arm: Arm, function: str, g: dict[str, Array]) -> dict[str, Array]:
+    """By the reference."""
+    given = [g[name] for name in FUNCTIONS[function].inputs]
+    if function == FORWARD:
+        return dict(zip(("qdd", "thetadd"), dynamics.elastic_forward(arm, *given), strict=True))
+    made = dynamics.elastic_inverse(arm, *given)
+    return {name: getattr(made, name) for name in ("tau", "theta", "thetad")}
+
+
+def assert_true(found: dict[str, Any], arm: Arm, function: str, g: dict[str, Array]) -> None:
+    growth = 1.0
+    if function == FORWARD:
+        growth = max(1.0, float(np.linalg.cond(dynamics.inertia_matrix(arm, g["q"]))) / 10.0)
+    truth = truth_of(arm, function, g)
+    assert list(found) == list(truth)
+    for name, value in truth.items():
+        assert_close(found[name], value, 1e-12 * growth, f"{function} of {arm.name}, {name}")
+
+
+def by_graph(arm: Arm, function: str, g: dict[str, Array], **values: Any) -> dict[str, Any]:
+    chosen = chosen_parameters(arm, values.pop("parameters", ()))
+    traced = trace(Tracing(arm, chosen), [FUNCTIONS[function]])
+    entries = {f"{name}[{i}]": float(x) for name, row in g.items() for i, x in enumerate(row)}
+    return dict(evaluate(traced.graph, traced.results, entries | chosen | values.pop("values", {})))
+
+
+@pytest.mark.parametrize(("name", "function"), CASES)
+def test_by_the_graph(name: str, function: str) -> None:
+    arm = ARMS[name]
+    for seed in (1, 2):
+        g = given_for(arm, seed)
+        assert_true(by_graph(arm, function, g), arm, function, g)
+
+
+@pytest.mark.slow
+@EVERY
+@pytest.mark.parametrize(("name", "function"), WRITTEN)
+@pytest.mark.sweep(first=8)
+def test_in_every_language(name: str, function: str, language: str, tmp_path: Path) -> None:
+    arm = ARMS[name]
+    # libraries of one process must not share a name
+    program, g = program_for(arm, function, name=f"springs {name}"), given_for(arm, 3)
+    assert_true(run(program, language, tmp_path, g), arm, function, g)
+
+
+@pytest.mark.slow
+@EVERY_OTHER
+def test_in_other_languages(language: str, tmp_path: Path) -> None:
+    checks = [(ARMS[name], function, given_for(ARMS[name], 4)) for name, function in WRITTEN]
+    jobs = [
+        Job(program_for(arm, function, name=f"springs{k}"), [g])
+        for k, (arm, function, g) in enumerate(checks)
+    ]
+    for (arm, function, g), (found,) in zip(checks, run_jobs(language, jobs, tmp_path), strict=True):
+        assert_true(found, arm, function, g)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_language_says_what_it_is(language: str) -> None:
+    source = generate(ARMS["bare springs"], INVERSE, language=language)
+    assert "nverse dynamics with elastic joints" in source.text + source.header
+    assert source.counts.mul > 0
+
+
+def test_the_header_names_springs_and_units() -> None:
+    header = " ".join(generate(ARMS["bare springs"], INVERSE).header.replace("*", " ").split())
+    assert "friction and springs between motors and links included" in header
+    assert "in deflection[4] theta - q where a spring has damping, rad (m where a joint slides)" in header
+
+
+@pytest.mark.parametrize("function", ELASTIC)
+def test_open_parameters_are_those_of_links_and_motors(function: str) -> None:
+    """Symbols with other values are an arm with other figures."""
+    arm = with_springs(simple_drives(random_arm(114, 3)), 4, "spline", rigid=1)
+    link = arm.links[-1].name
+    names = ["drives", "gravity", f"{link}.mass"]
+    values = {
+        name: 1.07 * value
+        for name, value in chosen_parameters(arm, names).items()
+        if not name.endswith("gear_ratio") and not name.startswith("gravity")
+    }
+
+    def changed(joint: Joint) -> Joint:
+        f, motor = joint.friction, joint.motor
+        if f is None or motor is None:
+            return joint
+        coulomb = (1.07 * f.coulomb[0], 1.07 * f.coulomb[1])
+        return replace(
+            joint,
+            friction=replace(f, viscous=1.07 * f.viscous, coulomb=coulomb),
+            motor=replace(motor, rotor_inertia=1.07 * motor.rotor_inertia),
+        )
+
+    links = tuple(replace(k, mass=1.07 * k.mass) if k.name == link else k for k in arm.links)
+    other = arm.replace(tree=tuple(map(changed, arm.tree)), links=links)
+    g = given_for(arm, 5)
+    found = by_graph(arm, function, g, parameters=names, values=values)
+    assert_true(found, other, function, g)
+    truth = truth_of(arm, function, g)
+    assert any(np.abs(found[name] - truth[name]).max() > 1e-3 for name in truth)
+
+
+def test_springs_change_nothing_else() -> None:
+    """Functions of the rigid arm are the same text, whether its joints have springs or not."""
+    arm = simple_drives(random_arm(115, 3))
+    elastic = with_springs(arm, 5)
+    for function in ("inverse_dynamics", "forward_dynamics", "inertia_matrix", "bias", "reactions"):
+        assert generate(elastic, function).text == generate(arm, function).text
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(InputError, match="elastic_forward_dynamics: 'ur5' has no elastic joint"):
+        generate(fa.load("ur5"), FORWARD)
+    with pytest.raises(InputError, match="elastic_inverse_dynamics: 'ur5' has no elastic joint"):
+        generate(fa.load("ur5"), INVERSE)
+    with pytest.raises(ModelError, match="derivatives of the motion up to the order 8"):
+        generate(ARMS["spinning"], INVERSE)
+    with pytest.raises(ModelError, match="behind the gap of joint2, joint3"):
+        generate(ARMS["gaps"], INVERSE)
+    with pytest.raises(InputError, match="takes no open parameters where the spin of rotors"):
+        generate(ARMS["spinning"], FORWARD, parameters=["gravity"])
+    with pytest.raises(InputError, match="both give tau; take them one by one"):
+        generate(ARMS["damped"], [INVERSE, "inverse_dynamics"])
+    with pytest.raises(InputError, match="both give qdd; take them one by one"):
+        generate(ARMS["damped"], ["forward_dynamics", FORWARD])
+
+
+def test_both_as_one_function() -> None:
+    arm = ARMS["damped"]
+    program, g = program_for(arm, ELASTIC, name="both"), given_for(arm, 6)
+    assert [a.name for a in program.outputs] == ["qdd_out", "thetadd", "tau_out", "theta_out", "thetad_out"]
+    assert [a.name for a in program.inputs][:5] == ["q", "qd", "qdd", "qddd", "qdddd"]
+    assert g["deflection"].shape == (3,)

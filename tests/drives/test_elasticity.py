@@ -1,0 +1,162 @@
+"""Springs of drives: what they carry and store, how far they give, and flanks that push and never pull."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forearm import Elasticity, ModelError
+from forearm.drives.elasticity import (
+    contact_of,
+    coupling_torque,
+    curve_of,
+    deflection_of,
+    flank,
+    pressed,
+    spring_bend,
+    spring_energy,
+    spring_stiffness,
+    spring_torque,
+)
+
+POINTS = ((0.011, 2.1), (0.019, 4.8), (0.034, 11.3), (0.05, 25.0))
+X, Y = np.array([(0.0, 0.0), *POINTS]).T
+GAP = 0.007
+SPRINGS: dict[str, dict[str, Any]] = {
+    "linear": {"stiffness": 233.0},
+    "lines": {"curve": POINTS},
+    "spline": {"curve": POINTS, "interpolation": "spline"},
+    "one point": {"curve": ((0.02, 3.0),)},
+}
+each_spring = pytest.mark.parametrize("name", SPRINGS)
+deflections = st.floats(-0.2, 0.2)
+rates = st.floats(-5.0, 5.0)
+
+
+def of(name: str, **more: Any) -> Elasticity:
+    return Elasticity(**SPRINGS[name], **more)
+
+
+def test_straight_lines_through_the_points_and_on() -> None:
+    e = np.linspace(-0.09, 0.09, 181)
+    beyond = (Y[-1] - Y[-2]) / (X[-1] - X[-2]) * np.maximum(np.abs(e) - X[-1], 0.0)
+    truth = np.sign(e) * (np.interp(np.abs(e), X, Y) + beyond)
+    assert spring_torque(of("lines"), e) == pytest.approx(truth, rel=1e-13, abs=1e-14)
+    assert spring_torque(of("one point"), e) == pytest.approx(150.0 * e, rel=1e-13)
+
+
+def test_a_spline_is_the_natural_one_through_all_points_of_both_signs() -> None:
+    """f'' is continuous and straight between the points, 0 at the ends: which one spline alone has."""
+    soft = of("spline")
+    points = np.concatenate([-X[:0:-1], X])
+    assert spring_torque(soft, points) == pytest.approx(np.concatenate([-Y[:0:-1], Y]), rel=1e-13, abs=1e-13)
+    tiny = 1e-9
+    for some in (spring_torque, spring_stiffness, spring_bend):
+        before, after = (np.asarray(some(soft, points + way * tiny)) for way in (-1.0, 1.0))
+        assert after == pytest.approx(before, abs=1e-4 * np.abs(after).max())
+    assert spring_bend(soft, points[[0, -1]] * (1.0 - 1e-9)) == pytest.approx([0.0, 0.0], abs=1.0)
+    middle, ends = spring_bend(soft, 0.5 * (X[1:-1] + X[2:])), np.asarray(spring_bend(soft, X[1:] - tiny))
+    assert middle == pytest.approx(0.5 * (ends[:-1] + ends[1:]), rel=1e-6, abs=1.0)
+    e = np.array([0.051, 0.08, 0.3])
+    slope = spring_stiffness(soft, X[-1] - tiny)
+    assert spring_torque(soft, e) == pytest.approx(Y[-1] + slope * (e - X[-1]), rel=1e-6), "straight beyond"
+
+
+@each_spring
+@given(e=deflections)
+def test_springs_are_the_same_in_either_direction(name: str, e: float) -> None:
+    soft = of(name)
+    assert spring_torque(soft, -e) == pytest.approx(-spring_torque(soft, e), rel=1e-12, abs=1e-15)
+    assert spring_energy(soft, -e) == pytest.approx(spring_energy(soft, e), rel=1e-12, abs=1e-15)
+    assert spring_torque(soft, e) * e >= 0.0
+
+
+@each_spring
+@pytest.mark.parametrize("gap", [0.0, GAP])
+@given(e=deflections)
+def test_a_spring_gives_as_far_as_its_torque_asks(name: str, gap: float, e: float) -> None:
+    soft = of(name, half_gap=gap)
+    torque = spring_torque(soft, pressed(soft, e))
+    found = deflection_of(soft, torque)
+    if abs(e) > gap:
+        assert found == pytest.approx(e, rel=1e-12, abs=1e-14)
+    else:
+        assert found == 0.0, "what carries nothing stands in the middle of the gap"
+
+
+@each_spring
+@pytest.mark.parametrize("gap", [0.0, GAP])
+def test_slopes_are_those_of_what_is_stored(name: str, gap: float) -> None:
+    """Differences over intervals without a corner: f = dU/de, its slope and the slope's."""
+    soft = of(name, half_gap=gap)
+    e, h = np.linspace(-0.08, 0.08, 43) + 1.3e-4, 1e-5
+    p = np.asarray(pressed(soft, e))
+    stored = [np.asarray(spring_energy(soft, e + way * h)) for way in (-1.0, 1.0)]
+    carried = np.asarray(spring_torque(soft, p))
+    assert (stored[1] - stored[0]) / (2.0 * h) == pytest.approx(carried, abs=2e-6)
+    if not gap:
+        torque = [np.asarray(spring_torque(soft, e + way * h)) for way in (-1.0, 1.0)]
+        slope = [np.asarray(spring_stiffness(soft, e + way * h)) + 0.0 * e for way in (-1.0, 1.0)]
+        assert (torque[1] - torque[0]) / (2.0 * h) == pytest.approx(0.5 * (slope[0] + slope[1]), rel=1e-3)
+        assert (slope[1] - slope[0]) / (2.0 * h) == pytest.approx(
+            np.asarray(spring_bend(soft, e)) + 0.0 * e, abs=1e-3 * np.abs(slope).max() / h
+        )
+
+
+@each_spring
+@given(e=deflections, ed=rates, damping=st.floats(0.0, 30.0))
+def test_a_flank_pushes_and_never_pulls(name: str, e: float, ed: float, damping: float) -> None:
+    soft = of(name, damping=damping, half_gap=GAP)
+    side = contact_of(soft, e, ed)
+    torque = coupling_torque(soft, e, ed, side)
+    assert side in (-1.0, 0.0, 1.0)
+    assert side * torque >= 0.0
+    assert (torque == 0.0) or side * e > GAP
+    if not side:
+        assert torque == 0.0
+        assert flank(soft, e, ed, 1.0) <= 0.0
+        assert flank(soft, e, ed, -1.0) <= 0.0
+    if abs(e) <= GAP:
+        assert side == 0.0
+    # in the mirror everything is the other way round
+    assert contact_of(soft, -e, -ed) == -side
+    # what the damper takes it never gives: torque less that of the spring goes with the rate while at a flank
+    if side:
+        rest = torque - spring_torque(soft, pressed(soft, e))
+        assert rest * ed >= -1e-12 * (1.0 + abs(torque * ed))
+
+
+def test_a_flank_is_left_when_its_damper_pulls_as_hard_as_its_spring_pushes() -> None:
+    K, D = 233.0, 4.0
+    soft = Elasticity(stiffness=K, damping=D, half_gap=GAP)
+    p = 0.003
+    for share, side in ((0.999, 1.0), (1.001, 0.0)):
+        assert contact_of(soft, GAP + p, -share * K * p / D) == side
+        assert contact_of(soft, -GAP - p, share * K * p / D) == -side
+    bare = Elasticity(stiffness=K, half_gap=GAP)
+    assert contact_of(bare, GAP + p, -1e9) == 1.0, "without a damper by the deflection alone"
+    assert coupling_torque(soft, GAP + p, 0.5, 1.0) == pytest.approx(K * p + D * 0.5)
+    assert coupling_torque(soft, GAP + p, 0.5, 0.0) == 0.0
+    none = Elasticity(stiffness=K, damping=D)
+    assert contact_of(none, 0.0, 0.0) == 1.0
+    assert coupling_torque(none, 0.01, -3.0, 1.0) == pytest.approx(K * 0.01 - D * 3.0), "no gap: it pulls"
+
+
+def test_within_the_gap_nothing_is_stored() -> None:
+    soft = of("lines", half_gap=GAP)
+    e = np.array([-GAP, -0.003, 0.0, 0.004, GAP])
+    assert not np.any(spring_energy(soft, e))
+    assert not np.any(pressed(soft, e))
+    assert spring_energy(soft, GAP + 0.011) == pytest.approx(0.5 * 0.011 * 2.1)
+
+
+def test_a_spline_that_falls_is_refused() -> None:
+    steep = Elasticity(curve=((1.0, 1.0), (2.0, 1.01), (2.1, 20.0)), interpolation="spline")
+    with pytest.raises(ModelError, match=r"elasticity, curve: the spline .* falls between the points"):
+        curve_of(steep)
+    assert math.isfinite(spring_torque(Elasticity(curve=steep.curve), 1.5)), "straight lines do not"

@@ -16,8 +16,10 @@ ARM = fa.load("puma560")
 q, qd, x = (np.linspace(low, 0.9, ARM.n) for low in (-0.7, -0.4, 0.2))
 T = fa.kinematics.forward(ARM, q)
 R, p = T[:3, :3], T[:3, 3]
+ELASTIC = ARM.with_drives(elasticity=fa.Elasticity(stiffness=1e4))
 LIMITS = fa.trajectories.MotionLimits(np.full(ARM.n, 2.0))
 LINE = fa.trajectories.bang_bang(q, qd, x, qd, LIMITS)
+SMOOTH = fa.trajectories.smooth(np.stack([q, x]), LIMITS)
 DH = [[0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1]]
 KERNEL = fa.compile(ARM)
 OPEN = fa.compile(ARM, parameters=["link6.mass"])
@@ -27,7 +29,7 @@ ROOMS = (fa, fa.kinematics, fa.dynamics, fa.drives, fa.trajectories, fa.simulati
 # What is given for the arguments that are needed, by name, and where a function takes another.
 GIVEN: dict[str, Any] = {
     "arm": ARM, "q": q, "qd": qd, "qdd": x, "tau": x, "T": T, "R": R, "W": R, "V": T, "Wd": R, "w": p,
-    "velocity": p, "acceleration": p, "values": p, "rates": p, "form": "rpy", "near": q, "poses": T[None],
+    "theta": q, "thetad": qd, "qddd": qd, "qdddd": x, "velocity": p, "acceleration": p, "values": p, "rates": p, "form": "rpy", "near": q, "poses": T[None],
     "law": "pd", "step": 1e-3,
     "q0": q, "qd0": qd, "qdd0": 0.1 * x, "q1": x, "qd1": qd, "qdd1": 0.1 * q, "limits": LIMITS,
     "path": np.stack([q, x]), "duration": 0.01, "voltage": x, "postures": q,
@@ -44,6 +46,15 @@ OTHERWISE: dict[str, dict[str, Any]] = {
     | {name: np.stack([q, x]) for name in ("q0", "qd0", "qdd0", "q1", "qd1", "qdd1")},
     "forearm.Waypoint": {"q": q},
     "trajectories.Waypoint": {"q": q},
+    **dict.fromkeys(("dynamics.elastic_forward", "dynamics.elastic_inverse"), {"arm": ELASTIC}),
+    **dict.fromkeys(("forearm.modes", "dynamics.modes"), {"arm": ELASTIC}),
+    "dynamics.elastic_inverse_along": {"arm": ELASTIC, "t": np.array([0.0, 0.1])}
+    | {name: np.stack([q, x]) for name in ("q", "qd", "qdd", "qddd", "qdddd")},
+    **dict.fromkeys(
+        ("control.MotorPD", "control.ElasticFeedForward", "control.StateFeedback"), {"arm": ELASTIC}
+    ),
+    "control.ElasticFeedForward": {"arm": ELASTIC, "motion": SMOOTH},
+    "control.StateFeedback": {"arm": ELASTIC, "motion": SMOOTH},
 }
 # Messages that name what is made of the argument.
 NAMED = {"values": "rpy", "orientation": "rpy", "poses": "T", "near": "near"}

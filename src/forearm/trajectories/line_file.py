@@ -68,8 +68,8 @@ def _kind(written: object) -> str:
 
 def load_motion(arm: Arm, path: str | os.PathLike[str]) -> LoadedMotion:
     """The motion in a .json file that `save` wrote: switching points, phases of constant jerk, polynomials of
-    continuous snap, a line of the hand, made anew for the arm, a motion along a path, one that repeats, or
-    samples.
+    continuous snap, a line of the hand, made anew for the arm, a motion along a path, one that repeats,
+    or samples.
 
     Args:
         arm: the arm.

@@ -402,3 +402,17 @@ def test_all_energy_is_accounted_for(method: str, left: float) -> None:
     assert run.energy["bristle"] == pytest.approx(0.5 * 4e3 * run.drives["bristle"][:, 0] ** 2, rel=1e-12)
     assert (np.diff(run.lost["friction"][:, 0]) >= -1e-12).all()
     assert not run.events, "bristles do not stick"
+
+
+@pytest.mark.parametrize("name", ["puma560", "ur5", "stanford"])
+def test_joints_too_light_for_the_step_are_braked_within_it(name: str) -> None:
+    """The published values on every joint of an arm without rotors: of the wrist alone sigma1 / M is up to 1e6
+    1/s, which no explicit step of 1 ms follows.
+    """
+    arm = fa.load(name).rigid().with_drives(friction=PRINTED)
+    start = np.full(arm.n, 0.3), np.zeros(arm.n), 0.2
+    fine = fa.simulate(arm, *start, method="radau", accuracy=Accuracy(1e-6, 1e-9))
+    far = np.abs(fine.q[-1] - start[0]).max()
+    for step, share in ((1e-3, 0.01), (1e-4, 2e-5)):
+        run = fa.simulate(arm, *start, method="rk4", step=step)
+        assert np.abs(run.q[-1] - fine.q[-1]).max() < share * far

@@ -71,7 +71,7 @@ def check_motors(arm: Arm) -> None:
     if constants_of(arm).inductance.any():
         raise InputError(
             f"simulate: voltages are taken without inductance only, and motors of {arm.name!r} have some. "
-            "Take fa.simulate with method 'dp45' or 'radau', or forearm.simulation.without_inductance(arm)."
+            "Take fa.simulate or fa.simulate_many, or forearm.simulation.without_inductance(arm)."
         )
 
 

@@ -259,7 +259,7 @@ def sticking(simulator: Simulator, t: Floats, qd: Floats) -> list[Event]:
 
 
 def changing_flanks(simulator: Simulator, t: Floats, q: Floats, qd: Floats) -> list[Event]:
-    """When drives with backlash met a flank, and left it: at the sample where they do, or the first behind."""
+    """When drives with backlash met a flank, and left it: at the sample where they do, or the next."""
     coordinates, made = simulator.coordinates, []
     x, xd = list(q.T), list(qd.T)
     for rotor, side in zip(coordinates.gaps, coordinates.contacts(x, xd), strict=True):

@@ -29,7 +29,8 @@ ROOMS = (fa, fa.kinematics, fa.dynamics, fa.drives, fa.trajectories, fa.simulati
 # What is given for the arguments that are needed, by name, and where a function takes another.
 GIVEN: dict[str, Any] = {
     "arm": ARM, "q": q, "qd": qd, "qdd": x, "tau": x, "T": T, "R": R, "W": R, "V": T, "Wd": R, "w": p,
-    "theta": q, "thetad": qd, "qddd": qd, "qdddd": x, "velocity": p, "acceleration": p, "values": p, "rates": p, "form": "rpy", "near": q, "poses": T[None],
+    "theta": q, "thetad": qd, "qddd": qd, "qdddd": x,
+    "velocity": p, "acceleration": p, "values": p, "rates": p, "form": "rpy", "near": q, "poses": T[None],
     "law": "pd", "step": 1e-3,
     "q0": q, "qd0": qd, "qdd0": 0.1 * x, "q1": x, "qd1": qd, "qdd1": 0.1 * q, "limits": LIMITS,
     "path": np.stack([q, x]), "duration": 0.01, "voltage": x, "postures": q,
@@ -46,13 +47,13 @@ OTHERWISE: dict[str, dict[str, Any]] = {
     | {name: np.stack([q, x]) for name in ("q0", "qd0", "qdd0", "q1", "qd1", "qdd1")},
     "forearm.Waypoint": {"q": q},
     "trajectories.Waypoint": {"q": q},
-    **dict.fromkeys(("dynamics.elastic_forward", "dynamics.elastic_inverse"), {"arm": ELASTIC}),
-    **dict.fromkeys(("forearm.modes", "dynamics.modes"), {"arm": ELASTIC}),
+    "dynamics.elastic_forward": {"arm": ELASTIC},
+    "dynamics.elastic_inverse": {"arm": ELASTIC},
+    "dynamics.modes": {"arm": ELASTIC},
+    "forearm.modes": {"arm": ELASTIC},
     "dynamics.elastic_inverse_along": {"arm": ELASTIC, "t": np.array([0.0, 0.1])}
     | {name: np.stack([q, x]) for name in ("q", "qd", "qdd", "qddd", "qdddd")},
-    **dict.fromkeys(
-        ("control.MotorPD", "control.ElasticFeedForward", "control.StateFeedback"), {"arm": ELASTIC}
-    ),
+    "control.MotorPD": {"arm": ELASTIC},
     "control.ElasticFeedForward": {"arm": ELASTIC, "motion": SMOOTH},
     "control.StateFeedback": {"arm": ELASTIC, "motion": SMOOTH},
 }

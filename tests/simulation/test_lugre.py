@@ -406,8 +406,8 @@ def test_all_energy_is_accounted_for(method: str, left: float) -> None:
 
 @pytest.mark.parametrize("name", ["puma560", "ur5", "stanford"])
 def test_joints_too_light_for_the_step_are_braked_within_it(name: str) -> None:
-    """The published values on every joint of an arm without rotors: of the wrist alone sigma1 / M is up to 1e6
-    1/s, which no explicit step of 1 ms follows.
+    """The published values on every joint of an arm without rotors: in the wrist sigma1 / M is up to 1e6 1/s,
+    which no explicit step of 1 ms follows.
     """
     arm = fa.load(name).rigid().with_drives(friction=PRINTED)
     start = np.full(arm.n, 0.3), np.zeros(arm.n), 0.2

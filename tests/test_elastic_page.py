@@ -16,7 +16,7 @@ PAGE = (DOCS / "elastic-joints.md").read_text(encoding="utf-8")
 LAST_DIGIT = 0.06  # of two digits, which may be rounded either way
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_two_models_are_as_far_apart_as_the_page_says() -> None:
     rows = runpy.run_path(str(DOCS / "compare_elastic_models.py"))["rows"]()
     said = [line.strip("| ").split(" | ") for line in PAGE.splitlines() if line.endswith(" % |")]

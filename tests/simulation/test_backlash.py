@@ -177,7 +177,9 @@ def test_the_link_does_not_feel_the_motor_within_the_gap() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("method", "left"), [("dp45", 1e-9), ("dp87", 1e-9), ("radau", 1e-9)])
+@pytest.mark.parametrize(
+    ("method", "left"), [("dp45", 1e-9), ("dp87", 1e-9), pytest.param("radau", 1e-9, marks=pytest.mark.long)]
+)
 def test_all_energy_is_accounted_for(method: str, left: float) -> None:
     """With gears, a bearing and friction, through many impacts, on a spring with a corner in its curve."""
     arm = beam(

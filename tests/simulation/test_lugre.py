@@ -328,7 +328,7 @@ def test_bristles_stay_within_what_breaks_them_loose(v: float, forces: list[floa
     assert z.min() >= -1.6 * (1.0 + 1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_stiffer_bristles_tend_to_stribecks_friction() -> None:
     """At a rate of one over their stiffness, behind a gear with losses and with a bearing in the joint."""
     gear = fa.Transmission(efficiency=((0.0, 0.8),), rated_torque=20.0, breakaway=0.1)

@@ -9,9 +9,11 @@ import pytest
 from simulation.random_drives import random_drives
 
 import forearm as fa
+from forearm.drives.coordinates import coordinates_of
 from forearm.simulation import Accuracy, Simulation
+from forearm.simulation.machine import simulator_of
 
-FEW, MANY = 14, 150
+FEW, MANY = 8, 150
 # Errors of single steps, each within rtol = 1e-9, add up over some thousand of them.
 ADDED_UP, OF_FIXED_STEPS = 1e-6, 1e-4
 
@@ -43,3 +45,25 @@ def test_two_ways_to_integrate_agree(seed: int) -> None:
     assert fixed.qd[-1] == pytest.approx(fine.qd[-1], abs=1e-5)
     assert left_over(fine) < ADDED_UP
     assert left_over(fixed) < OF_FIXED_STEPS
+
+
+def is_elastic_alone(seed: int) -> bool:
+    """Whether the reference knows all of it: elastic joints, and of bristles steady motion only."""
+    found = coordinates_of(random_drives(seed)[0])
+    return bool(found.rotors) and not found.bristles
+
+
+@pytest.mark.parametrize("seed", list(filter(is_elastic_alone, range(60)))[:16])
+def test_accelerations_are_those_of_the_reference(seed: int) -> None:
+    """At a state in motion, where friction acts against the velocities of links and motors."""
+    arm, rng = random_drives(seed)
+    simulator = simulator_of(arm, False, "rk4")
+    c = simulator.coordinates
+    q, qd, torque = rng.uniform(-1.0, 1.0, (3, arm.n))
+    theta, thetad = q + rng.uniform(-0.02, 0.02, arm.n), qd + rng.uniform(-0.5, 0.5, arm.n)
+    x, xd = (np.concatenate([a, b[[r.freedom for r in c.rotors]]]) for a, b in ((q, theta), (qd, thetad)))
+    contact = np.array(c.contacts(x.tolist(), xd.tolist()), dtype=np.float64)
+    found = simulator.accelerations(x, xd, torque, np.sign(xd), np.ones(len(x)), contact)
+    qdd, thetadd = fa.dynamics.elastic_forward(arm, q, qd, theta, thetad, torque)
+    truth = np.concatenate([qdd, thetadd[[r.freedom for r in c.rotors]]])
+    assert found == pytest.approx(truth, rel=1e-9, abs=1e-9 * np.abs(truth).max())

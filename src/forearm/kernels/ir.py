@@ -229,7 +229,7 @@ def compute(
             elif kind == EXP:
                 some, before = _exponentials_ready(graph, places, place, values)
                 write(before)
-                made = side_by_side(body, [at(graph.left[p]) for p in some])
+                made = exponentials(body, [at(graph.left[p]) for p in some])
                 values.update(zip(some, made, strict=True))
             elif kind == CHOOSE:
                 x, y = graph.branches[place]
@@ -293,7 +293,7 @@ def sines_and_cosines(body: Body, angles: list[str]) -> list[tuple[str, str]]:
     return made
 
 
-def side_by_side(body: Body, exponents: list[str]) -> list[str]:
+def exponentials(body: Body, exponents: list[str]) -> list[str]:
     """e^x of each; those of a state alone side by side in vectors."""
     if body.target.lanes > 1 or body.target.is_gpu or len(exponents) < 2:
         return [body.exponential(x) for x in exponents]
@@ -315,7 +315,7 @@ def _exponentials_ready(
     """
     some, before = [first], set[int]()
     for place in places[places.index(first) + 1 :]:
-        if graph.kinds[place] != EXP or place in values or graph.left[place] in (graph.left[p] for p in some):
+        if graph.kinds[place] != EXP or place in values:
             continue
         lacking, ahead = set[int](), [graph.left[place]]
         while ahead:

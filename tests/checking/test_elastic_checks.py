@@ -18,7 +18,7 @@ from forearm import Arm, Elasticity, Frame, Friction, Joint, Link, ModelError, M
 from forearm.arm.elastic import expanded, link_side
 from forearm.checking import Balance, Finding, balance, check
 from forearm.checking.bristles import DAMPED as BRISTLES_DAMPED
-from forearm.checking.bristles import bristle_figures, bristle_findings
+from forearm.checking.bristles import FAR, bristle_figures, bristle_findings
 from forearm.checking.elasticity import (
     DAMPED,
     SAMPLED,
@@ -104,7 +104,7 @@ def test_soft_springs_look_like_other_units(kind: str, curved: bool) -> None:
     only = found(made(BELOW))
     assert (only.level, only.code, only.place) == ("warning", "units-stiffness", place)
     if kind == "revolute":
-        assert only.text.startswith("turn: under 60 N m, its max_effort, its spring gives by 20 deg: ")
+        assert only.text.startswith("turn: under 60 N m, its max_effort, its spring gives by 3 deg: ")
         assert "N m/deg or N m/arcmin, which are 57.3 and 3438 N m/rad" in only.text
     else:
         assert only.text.startswith("slide: under 100 N, its max_effort, its spring gives by 20 mm: ")
@@ -139,7 +139,7 @@ def test_gravity_counts_where_it_is_more_than_the_effort() -> None:
 
     assert made(ABOVE) == []
     (only,) = made(BELOW)
-    assert f"{name}: under {worst:.4g} N m, gravity at worst, its spring gives by 20 deg" in only.text
+    assert f"{name}: under {worst:.4g} N m, gravity at worst, its spring gives by 3 deg" in only.text
 
 
 def test_nothing_is_known_of_a_spring_without_a_load() -> None:
@@ -163,8 +163,8 @@ def test_wide_gaps_look_like_other_units(kind: str) -> None:
     only = found(one(kind, elasticity=spring(half_gap=WIDE[kind] * ABOVE)))
     assert (only.level, only.code) == ("warning", "backlash")
     words = {
-        "revolute": "a half_gap of 0.01745 rad is 1 deg of play to either side: it looks like degrees",
-        "prismatic": "a half_gap of 0.001 m to either side: it looks like millimetres",
+        "revolute": "a half_gap of 0.003491 rad is 0.2 deg of play to either side: it looks like degrees",
+        "prismatic": "a half_gap of 0.0002 m to either side: it looks like millimetres",
     }
     assert words[kind] in only.text
 
@@ -323,7 +323,7 @@ def test_a_spline_that_falls_is_an_error_that_names_the_joint() -> None:
     ],
 )
 def test_bristles_that_bend_far_look_like_other_units(kind: str, side: str, far: str) -> None:
-    border = WIDE["prismatic" if (kind, side) == ("prismatic", "joint") else "revolute"]
+    border = FAR["prismatic" if (kind, side) == ("prismatic", "joint") else "revolute"]
 
     def made(share: float) -> Arm:
         friction = Friction(

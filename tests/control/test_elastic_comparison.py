@@ -9,7 +9,7 @@ from control.elastic_arms import elastic_block, elastic_chain, snap_motion
 import forearm as fa
 from forearm import control
 from forearm.control.by_name import setting_for
-from forearm.control.registry import ELASTIC, _suits, available
+from forearm.control.registry import ELASTIC, available, left_out
 
 POSTURE = np.array([0.3, -0.5, 0.7])
 WAY = np.array([0.9, -0.8, 1.1])
@@ -35,7 +35,7 @@ def test_a_comparison_has_them_where_joints_are_elastic() -> None:
 def suited(arm: fa.Arm, motion: object, side: str) -> set[str]:
     """Of the controllers that a comparison runs, those of elastic joints."""
     setting = setting_for(arm, motion, 4e-3, 15.0, 0, side=side)  # type: ignore[arg-type]
-    return {name for name in available(setting) if name in ELASTIC and _suits(name, setting)}
+    return {name for name in available(setting) if name in ELASTIC and name not in left_out(setting)}
 
 
 def test_a_comparison_leaves_out_what_sensors_or_motion_do_not_suit() -> None:
@@ -52,7 +52,9 @@ def test_backlash_and_spinning_rotors_are_left_out_of_models_and_that_is_said() 
     row = control.compare(gap, None, ["elastic feed-forward"], period=2e-3, payload=0.0, bandwidth=8.0).rows[
         0
     ]
-    assert "no backlash" in row.message
+    assert row.message == "its model is without backlash"
+    with pytest.warns(fa.ModelWarning, match="'elastic feed-forward': its model is without backlash"):
+        control.controller_by_name(gap, "elastic_feed_forward", control.default_motion(gap))
     assert 1e-4 < row.largest < 5e-3
     plain = control.without_backlash(gap)
     assert plain == elastic_block(damping=20.0)
@@ -91,7 +93,9 @@ def test_what_else_they_do_not_take() -> None:
     with pytest.raises(fa.InputError, match="no continuous jerk and snap, its accelerations jump"):
         control.controller_by_name(arm, "state_feedback", control.default_motion(rigid, 0.2))
     assert control.controller_by_name(arm, "pd-on-motors", motion).name == "PD on motors"
-    with pytest.raises(fa.NameNotFound, match="there is no 'state feedback'"):
+    with pytest.raises(
+        fa.InputError, match="'state feedback': it is for elastic joints, and 'chain3' has none"
+    ):
         control.controller_by_name(rigid, "state feedback", control.default_motion(rigid, 0.2))
     with pytest.raises(fa.InputError, match="delay, in periods"):
         control.ElasticFeedForward(arm, motion, delay=2)

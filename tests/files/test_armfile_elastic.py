@@ -259,7 +259,8 @@ BEYOND = [
     (SPRING.format("stiffness = 9, half_gap = '-1 deg'"), ": elasticity, half_gap: must be at least 0"),
     (
         SPRING.format("curve = [[0.1, 2], [0.1, 3]]"),
-        ": elasticity, curve: deflections and torques must both rise, got ((0.1, 2.0), (0.1, 3.0))",
+        ": elasticity, curve: deflections and torques must both rise; point 2, (0.1, 3.0), does not rise "
+        "from (0.1, 2.0)",
     ),
     (SPRING.format("curve = [[0.1, 3], [0.2, 3]]"), ": elasticity, curve: deflections and torques must both"),
     (

@@ -242,8 +242,12 @@ class Elasticity:
         except (TypeError, ValueError) as error:
             raise InputError(f"{where}: expected a list of [deflection, torque] pairs.") from error
         rows = tuple((quantity(x, where, above=0.0), quantity(y, where, above=0.0)) for x, y in rows)
-        if any(b[0] <= a[0] or b[1] <= a[1] for a, b in pairwise(rows)):
-            raise ModelError(f"{where}: deflections and torques must both rise, got {shorten(rows)}.")
+        for k, (a, b) in enumerate(pairwise(rows)):
+            if b[0] <= a[0] or b[1] <= a[1]:
+                raise ModelError(
+                    f"{where}: deflections and torques must both rise; point {k + 2}, {b}, does not rise "
+                    f"from {a}."
+                )
         set_field(self, "curve", rows)
         if (self.stiffness is None) != bool(rows):
             raise ModelError(

@@ -11,11 +11,12 @@ from forearm.arm.elastic import link_side
 from forearm.arm.joint import Joint
 from forearm.arm.moving import MovingBody
 from forearm.checking.balancing import spread_postures
-from forearm.checking.elasticity import POSTURES, SAMPLED, STEPS, WIDE
+from forearm.checking.elasticity import POSTURES, SAMPLED, STEPS
 from forearm.checking.finding import Finding, warning
 from forearm.dynamics.reference import inertia_matrix
 from forearm.spatial import Floats
 
+FAR = {"revolute": math.radians(1.0), "prismatic": 1e-3}  # rad, m: bristles slip before that
 DAMPED = 2.0  # damping ratio of bristles; 1 is what is usually chosen
 
 
@@ -78,7 +79,7 @@ def _moved(body: MovingBody, side: str, links: Floats) -> tuple[float, float]:
 def _slip(joint: Joint, figures: BristleFigures) -> Iterator[Finding]:
     bent = max(map(abs, figures.slip))
     slides = joint.kind == "prismatic" and figures.side == "joint"
-    if bent <= WIDE["prismatic" if slides else "revolute"]:
+    if bent <= FAR["prismatic" if slides else "revolute"]:
         return
     far = f"{1e3 * bent:.4g} mm" if slides else f"{math.degrees(bent):.4g} deg"
     of_motor = " of the motor" if figures.side == "motor" else ""

@@ -20,9 +20,9 @@ from forearm.errors import located
 from forearm.spatial import Floats
 
 POSTURES = 6  # that inertias are looked at in
-SOFT = {"revolute": math.radians(20.0), "prismatic": 0.02}  # rad, m: springs made for it give half of that
+SOFT = {"revolute": math.radians(3.0), "prismatic": 0.02}  # rad, m: gears give a tenth of that
 STIFF = {"revolute": 1e-6, "prismatic": 1e-8}  # rad, m: gears give a thousand times that
-WIDE = {"revolute": math.radians(1.0), "prismatic": 1e-3}  # rad, m from the middle to a flank
+WIDE = {"revolute": math.radians(0.2), "prismatic": 2e-4}  # rad, m from the middle to a flank
 DAMPED = 1.0  # damping ratio; gears have some hundredths
 SAMPLED = 1000.0  # Hz, of a controller; it sees oscillations up to half of it
 STEPS = 10.0  # of a simulation for one oscillation

@@ -142,7 +142,7 @@ def add_root(parser: argparse._ActionsContainer) -> None:
 def add_rigid(parser: argparse._ActionsContainer) -> None:
     """The --rigid option, the same everywhere."""
     parser.add_argument(
-        "--rigid", action="store_true", help="leave out motors, friction, bearings and transmissions"
+        "--rigid", action="store_true", help="leave out motors, friction, bearings, transmissions and springs"
     )
 
 

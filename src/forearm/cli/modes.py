@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--stiffness",
         metavar="K",
         help=(
-            "of every spring, N m/rad (N/m), in the place of the arm's own; or one value per joint, 0 where "
-            "it is rigid"
+            "of every spring, N m/rad (N/m), in the place of the arm's own, whose damping stays; or one "
+            "value per joint, 0 where it is rigid"
         ),
     )
     parser.add_argument("--no-gravity", action="store_true", help="leave gravity's own stiffness out")
@@ -77,7 +78,17 @@ def _with_springs(arm: Arm, text: str) -> Arm:
         raise InputError(
             f"--stiffness: expected a number above 0, or 0 for rigid joints beside it, got {text}."
         )
-    springs = [Elasticity(stiffness=float(k)) if k else None for k in np.broadcast_to(values, arm.n)]
+    springs = [
+        replace(
+            joint.elasticity or Elasticity(stiffness=1.0),
+            stiffness=float(k),
+            curve=(),
+            interpolation="linear",
+        )
+        if k
+        else None
+        for joint, k in zip(arm.joints, np.broadcast_to(values, arm.n), strict=True)
+    ]
     return arm.with_drives(
         {j.name: {"elasticity": spring} for j, spring in zip(arm.joints, springs, strict=True)}
     )

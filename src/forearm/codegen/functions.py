@@ -247,7 +247,10 @@ MEANINGS = {
     "qdddd": "rate of that, rad/s^4 (m/s^4 where a joint slides)",
     "theta": f"motor angle / gear ratio, {RAD}; not used where a joint is rigid",
     "thetad": f"motor speed / gear ratio, {RATE}; not used where a joint is rigid",
-    "deflection": f"theta - q where a spring has damping, {RAD}; not used elsewhere",
+    "deflection": (
+        f"theta - q where a spring has damping, {RAD}: a state, at rest what carries the load (0 is wrong "
+        "under gravity), then advanced by thetad - qd; not used elsewhere"
+    ),
     "tau": f"joint torques, {N_M}",
     "T": "pose of the hand in the base frame by rows, m",
 }

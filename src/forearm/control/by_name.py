@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,9 @@ from forearm.control.controller import Controller
 from forearm.control.elastic_gains import stable_motor_inertias
 from forearm.control.gains import BANDWIDTH, stable_inertias
 from forearm.control.reference import sampled
-from forearm.control.registry import Setting, available
+from forearm.control.registry import ELASTIC, Setting, available, check_elastic_name
 from forearm.control.sensors import Side
-from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.errors import InputError, ModelWarning, NameNotFound, shorten, suggest
 from forearm.values import check_kind, frozen_array
 
 POSTURES = 9  # of the motion, in which gains must be bearable
@@ -80,8 +81,14 @@ def controller_by_name(
                 f"controller {shorten(name)}: it needs a changed arm, which control.compare makes; "
                 "make it with control.counterbalanced or control.locked_arm."
             )
+        for one in ELASTIC:
+            if _plain(one) == _plain(name):
+                check_elastic_name(one, arm)
         raise NameNotFound(f"controller: there is no {shorten(name)}; {suggest(name, known.values())}")
-    return available(setting)[known[_plain(name)]](setting).controller
+    trial = available(setting)[known[_plain(name)]](setting)
+    if trial.note:
+        warnings.warn(f"controller {known[_plain(name)]!r}: {trial.note}.", ModelWarning, stacklevel=2)
+    return trial.controller
 
 
 def _plain(name: str) -> str:

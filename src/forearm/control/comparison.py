@@ -22,7 +22,7 @@ from forearm.control.controller import Controller
 from forearm.control.gains import BANDWIDTH
 from forearm.control.loop import run
 from forearm.control.reference import Reference, default_motion
-from forearm.control.registry import ControllerTrial, Setting, trials
+from forearm.control.registry import ControllerTrial, Setting, left_out, trials
 from forearm.control.sampling import sampling_period
 from forearm.control.sensors import Sensors, all_of, exact_accelerations
 from forearm.kinematics.limits import behind_limits
@@ -89,6 +89,7 @@ class Comparison:
         shares: what gains of joints by themselves have of M_jj (n,).
         beyond: names of joints that the motion takes past limits.
         rows: a row per controller.
+        left_out: controllers that sensors or motion do not suit, with what they need.
     """
 
     arm: Arm
@@ -99,6 +100,7 @@ class Comparison:
     shares: tuple[float, ...]
     beyond: tuple[str, ...]
     rows: tuple[Row, ...]
+    left_out: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> Row:
         """The row of a controller."""
@@ -122,6 +124,7 @@ class Comparison:
             "shares": list(self.shares),
             "beyond": list(self.beyond),
         }
+        said |= {"left_out": list(self.left_out)}
         return said | {"payload": self.payload, "controllers": [asdict(row) for row in self.rows]}
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
@@ -184,6 +187,8 @@ class Comparison:
             )
             of_joints = f"; gains of joints by themselves would shake it: {least} of M_jj" if least else ""
             yield f"stiff: what the feedback has of w^2 M_jj, at the weakest joint{of_joints}"
+        if self.left_out:
+            yield f"left out: {'; '.join(self.left_out)}"
         for what, when in (("saturated", "alone"), ("loaded_saturated", "under load")):
             shares = [(row.name, getattr(row, what)) for row in self.rows]
             listed = [f"{name} {100.0 * share:.1f} %" for name, share in shares if share]
@@ -254,8 +259,17 @@ def compare(
         loaded = alone if mass == 0.0 else _run(trial, setting, true.with_payload(mass), options)
         rows.append(_row(name, trial, alone, loaded))
     shares = tuple(float(x) for x in setting.shares)
+    missing = left_out(setting) if controllers is None else {}
     return Comparison(
-        arm, float(reference.t[-1]), T, bandwidth, mass, shares, _beyond(arm, reference), tuple(rows)
+        arm,
+        float(reference.t[-1]),
+        T,
+        bandwidth,
+        mass,
+        shares,
+        _beyond(arm, reference),
+        tuple(rows),
+        tuple(f"{name} {why}" for name, why in missing.items()),
     )
 
 

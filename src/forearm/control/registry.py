@@ -89,7 +89,7 @@ def trials(setting: Setting, asked: Iterable[str | Controller] | None) -> list[t
     """Those asked for, by name or ready made; all that suit the arm and the motion unless some are."""
     known = available(setting)
     if asked is None:
-        return [(name, make(setting)) for name, make in known.items() if _suits(name, setting)]
+        return [(name, make(setting)) for name, make in known.items() if name not in left_out(setting)]
     known |= ASKED_FOR
     if isinstance(asked, str):
         raise InputError(f"controllers: expected a list, got {shorten(asked)}. Take [{asked!r}].")
@@ -98,6 +98,7 @@ def trials(setting: Setting, asked: Iterable[str | Controller] | None) -> list[t
         if not isinstance(one, str):
             made.append((str(one.name), ControllerTrial(one, setting.arm, sees_accelerations=True)))
         else:
+            check_elastic_name(one, setting.arm)
             made.append((one, chosen(known, one, "controllers for this arm and motion")(setting)))
     return made
 
@@ -114,13 +115,27 @@ def available(setting: Setting) -> dict[str, Callable[[Setting], ControllerTrial
     return found | IN_HAND_SPACE | OTHERS | (ELASTIC if is_elastic(setting.arm) else {})
 
 
-def _suits(name: str, s: Setting) -> bool:
-    """Whether sensors and motion are what a controller of elastic joints needs."""
-    if name not in ELASTIC:
-        return True
-    motion = s.motion.motion if isinstance(s.motion, Plan) else s.motion
-    is_told = s.side is None or s.side in TOLD[name]
-    return is_told and (name == "PD on motors" or isinstance(motion, HasDerivatives))
+def left_out(setting: Setting) -> dict[str, str]:
+    """Controllers of elastic joints that sensors or motion do not suit, with what they need."""
+    if not is_elastic(setting.arm):
+        return {}
+    motion = setting.motion.motion if isinstance(setting.motion, Plan) else setting.motion
+    found = {}
+    for name in ELASTIC:
+        if setting.side is not None and setting.side not in TOLD[name]:
+            found[name] = f"needs sensors on {' or '.join(TOLD[name])}"
+        elif name != "PD on motors" and not isinstance(motion, HasDerivatives):
+            found[name] = "needs a motion with continuous snap"
+    return found
+
+
+def check_elastic_name(name: str, arm: Arm) -> None:
+    """Refuse a controller of elastic joints for an arm that has none."""
+    if name in ELASTIC and not is_elastic(arm):
+        raise InputError(
+            f"controller {name!r}: it is for elastic joints, and {arm.name!r} has none; give them springs "
+            "([joint.elasticity] of the arm file, arm.with_drives(elasticity=...)), or take another."
+        )
 
 
 def _made(cls: Callable[..., Any], **given: Any) -> Callable[[Setting], ControllerTrial]:
@@ -161,7 +176,10 @@ def _elastic(cls: Callable[..., Any]) -> Callable[[Setting], ControllerTrial]:
     def make(s: Setting) -> ControllerTrial:
         if is_invertible(s.arm):
             return plain(s)
-        note = "its model has no backlash, and no link feels the spin of rotors"
+        springs = [joint.elasticity for joint in s.arm.joints if joint.elasticity is not None]
+        missing = ["backlash"] * any(e.half_gap for e in springs)
+        missing += ["spinning rotors"] * any(e.rotor_axis is not None for e in springs)
+        note = f"its model is without {' and '.join(missing)}"
         return replace(plain(replace(s, arm=without_backlash(s.arm))), note=note)
 
     return make

@@ -211,13 +211,21 @@ def coordinates_of(arm: Arm, windings: bool = False) -> Coordinates:
     return Coordinates(arm, mechanics, tuple(rotors), bristles, tuple(wound) if windings else ())
 
 
-def refuse_drive_states(arm: Arm, where: str, instead: str) -> None:
+def refuse_drive_states(arm: Arm, where: str, instead: str = "") -> None:
     """Refuse an arm whose drives have states of their own, which not everything that integrates has."""
     found = coordinates_of(arm)
-    what = ["elastic joints"] * bool(found.rotors) + ["LuGre friction"] * bool(found.bristles)
+    what, without = [], []
+    if found.rotors:
+        what.append("elastic joints")
+        without.append("without springs, arm.with_drives(elasticity=None)")
+    if found.bristles:
+        names = {arm.joints[found.joint_of[b.place]].name for b in found.bristles}
+        what.append(f"LuGre friction in {', '.join(sorted(names))}")
+        without.append("without bristle_stiffness and bristle_damping of friction")
     if what:
         raise ModelError(
-            f"{where}: {arm.name!r} has {' and '.join(what)}, whose states are not simulated here. {instead}"
+            f"{where}: {arm.name!r} has {' and '.join(what)}, whose states are not simulated here. "
+            f"{instead}Take the arm {' and '.join(without)}."
         )
 
 

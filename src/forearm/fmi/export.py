@@ -103,7 +103,7 @@ def fmu(
     if isinstance(version, bool) or version not in VERSIONS:
         raise InputError(f"fmu, version: expected 2 or 3, got {shorten(version)}.")
     check_choice(drive, DRIVES, "fmu, drive")
-    refuse_drive_states(arm, "fmu", "Take arm.with_drives(elasticity=None), or friction without bristles.")
+    refuse_drive_states(arm, "fmu")
     step = check_number(step, "fmu, step", above=0.0)
     systems = _systems(platforms, version)
     model = _model(arm, drive == "voltage", parameters, payload)

@@ -56,9 +56,7 @@ class RolloutRequest:
         from forearm.kernels.batch_rollout_ir import RolloutProgram
         from forearm.reduction.symbolic import chosen_parameters
 
-        refuse_drive_states(
-            self.arm, "rollout", "Take fa.simulate or fa.simulate_many, or friction without bristles."
-        )
+        refuse_drive_states(self.arm, "simulate", "fa.simulate and fa.simulate_many do. ")
         chosen = chosen_parameters(self.arm, self.parameters)
         plant = TracedPlant(self.arm, self.voltage, chosen, self.dtype == "float32")
         return RolloutProgram(RolloutStep(plant, explicit_method(self.method)), self.law)

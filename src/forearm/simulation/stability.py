@@ -191,13 +191,19 @@ def warn_of_long_steps(
             )
             warnings.warn(
                 f"{where}: steps of {step:g} s are too long for {simulator.arm.joints[freedom].name}, "
-                f"{does}: what comes out is not its motion. Take steps of at most {most:.2g} s{instead}.",
+                f"{does}: what comes out is not its motion. Take steps of at most {_below(most)} s{instead}.",
                 StepWarning,
                 stacklevel=2 + callers,
             )
         if not is_near(share):
             break
     return share
+
+
+def _below(value: float) -> str:
+    """Two digits, not above the value."""
+    digits = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return f"{math.floor(value / digits * (1.0 - ROUNDING)) * digits:.2g}"
 
 
 def is_near(share: float) -> bool:

@@ -144,7 +144,7 @@ def symplectic_run(setup: Setup) -> Course:
     asks for it.
     """
     refuse_driven(setup.arm, setup.method, setup.drive.name)
-    refuse_drive_states(setup.arm, f"simulate, {setup.method}", "Take method 'dp87', or 'radau'.")
+    refuse_drive_states(setup.arm, f"simulate, {setup.method}", "Methods 'dp87' and 'radau' do. ")
     return Conserving(setup).run()
 
 

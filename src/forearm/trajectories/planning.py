@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm, check_arm
+from forearm.arm.elastic import is_elastic
 from forearm.drives.motor import DAC, constants_of, voltage_of
 from forearm.errors import InputError
 from forearm.kernels.kept import kernel_of
@@ -275,6 +276,11 @@ class Plan:
         if (use := self.limited_by) is not None:
             after.append(
                 f"used most: {use.share:.1%} of the {use.quantity} of {use.joint}, at {use.time:.4g} s"
+            )
+        if is_elastic(self.arm):
+            after.append(
+                "torques and voltages are those of rigid joints; fa.dynamics.elastic_inverse_along has what "
+                "motors behind springs need"
             )
         title = f"{self.arm.name}: {self._kind()}, {self.duration:.6g} s"
         parts = [] if self.timing is None else [self.timing.report(MOST_SAVINGS)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import os
 import shlex
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,8 @@ from typing import Any, overload
 from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm, check_arm
-from forearm.errors import ForearmError, InputError, shorten
+from forearm.drives.coordinates import coordinates_of
+from forearm.errors import ForearmError, InputError, ModelWarning, shorten
 from forearm.files import load
 from forearm.files.builtin import is_builtin
 from forearm.kinematics.arguments import one_state
@@ -199,15 +201,28 @@ def shown_arm(
                 "meshes='robot.urdf'."
             )
         check_arm(given, "studio", moves=True)
+        _warn_of_drive_states(given)
         seen = load_visuals(meshes, packages=packages) if meshes else None
         return ShownArm(given, *origin_of(given), seen)
     if not isinstance(given, str | os.PathLike):
         raise InputError(f"studio: expected an Arm, a name or a file, got {shorten(given)}.")
     arm, text = load(given, packages=packages), os.fspath(given)
     check_arm(arm, "studio", moves=True)
+    _warn_of_drive_states(arm)
     source = given if meshes is True else meshes
     seen = load_visuals(source, packages=packages) if source else None
     return ShownArm(arm, f"fa.load({text!r})", shlex.quote(text), seen)
+
+
+def _warn_of_drive_states(arm: Arm) -> None:
+    """Say that a page does not simulate an arm whose drives have states of their own."""
+    if not coordinates_of(arm).is_plain:
+        warnings.warn(
+            f"studio: {arm.name!r} has elastic joints or LuGre friction, which the page does not simulate: "
+            "it shows postures, and plays simulations (Simulation.to_html).",
+            ModelWarning,
+            stacklevel=3,
+        )
 
 
 def origin_of(arm: Arm) -> tuple[str, str]:

@@ -4,6 +4,7 @@ traced once and called at every stage.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.arm import Arm
+from forearm.checking.balancing import spread_postures
 from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
 from forearm.codegen.traced_drives import TracedDrives, inputs
@@ -23,7 +25,7 @@ from forearm.dynamics.explicit_methods import ExplicitMethod
 from forearm.dynamics.fixed_step import StepState, Values
 from forearm.dynamics.load_friction import CLOSE, held
 from forearm.dynamics.located_step import step
-from forearm.kinematics.limits import middle
+from forearm.errors import InputError
 from forearm.reduction.plan import PLAIN_PLAN
 from forearm.symbols import Expr, Graph, Region, evaluate, refined
 from forearm.symbols.evaluate import called
@@ -32,8 +34,7 @@ from forearm.symbols.scalars import choose, is_zero
 
 # of the torques: what a stage may leave of the equation, less than the method leaves of the motion
 ROUGH = 1e-10
-# of the inertia that a bristle brakes: steps follow it as it is while it brakes less than this in one of them
-EASED = 2.0
+POSTURES = 16  # in which it is looked how much inertia a bristle brakes
 STATES = ("q", "qd", "friction_sign", "is_free", "load_guess", "contact")
 
 
@@ -80,6 +81,7 @@ class TracedPlant:
         self.arm, self.voltage, self.parameters, self.single = arm, voltage, dict(parameters or {}), single
         self.is_limited = is_limited
         self.coordinates = coordinates_of(arm, windings and voltage)
+        _refuse_figures(self.coordinates, self.parameters)
         self.dry: Sequence[bool] = held_by_friction(self.coordinates, self.parameters)
         self.relaxing: Sequence[int] = self.coordinates.relaxing
         self.loads = count_of_loads(self.coordinates.mechanics)
@@ -188,33 +190,31 @@ class TracedPlant:
         return [*made, *self._relaxing_rates(qd, u)]
 
     def _eased(self, qd: Values, h: Any) -> Values:
-        """The inertia that makes a bristle brake within a step rather than faster, as an implicit step would:
-        none where the joint is heavy enough for the step.
-        """
-        made = []
-        for b, light in zip(self.coordinates.bristles, self._lightest, strict=True):
-            extra = 0.0 if is_zero(h) else h * b.law.braking(b.speed(qd), qd[b.place], h)
-            made.append(choose(EASED * light, extra, extra, 0.0))
-        return made
+        """The inertia that would make each bristle brake within a step of h, as an implicit step does."""
+        if is_zero(h):
+            return [0.0] * len(self.coordinates.bristles)
+        return [h * b.law.braking(b.speed(qd), qd[b.place], h) for b in self.coordinates.bristles]
 
     @cached_property
-    def _lightest(self) -> list[float]:
-        """What each bristle moves where all other joints give way, in mid-range, kg m^2 (kg)."""
-        if not self.coordinates.bristles:
+    def _shares(self) -> list[float]:
+        """How much of its own inertia M_jj each bristle moves where all other joints give way, at least: over
+        postures spread within the limits.
+        """
+        bristles, arm = self.coordinates.bristles, self.coordinates.mechanics
+        if not bristles:
             return []
-        arm = self.coordinates.mechanics
-        tracing = Tracing(arm, {}, plan=PLAIN_PLAN)
-        posture = {f"q[{i}]": x for i, x in enumerate(middle(arm).tolist())}
-        M = np.array(evaluate(tracing.graph, list(tracing.inertia_matrix().flat), posture), dtype=object)
-        try:
-            W = inverse_symmetric(M.reshape(arm.n, arm.n))
-        except ZeroDivisionError:
-            return [np.inf] * len(self.coordinates.bristles)
-        alone = {rotor.place: rotor.inertia for rotor in self.coordinates.alone}
-        return [
-            float(f"{alone.get(b.on) or 1.0 / (W[b.on, b.on] * b.multiplier**2):.2g}")
-            for b in self.coordinates.bristles
-        ]
+        tracing, least = Tracing(arm, {}, plan=PLAIN_PLAN), np.ones(arm.n)
+        entries = list(tracing.inertia_matrix().flat)
+        for posture in spread_postures(arm, POSTURES).tolist():
+            given = {f"q[{i}]": x for i, x in enumerate(posture)}
+            M = np.array(evaluate(tracing.graph, entries, given), dtype=object).reshape(arm.n, arm.n)
+            try:
+                W = inverse_symmetric(M)
+            except ZeroDivisionError:
+                continue
+            least = np.minimum(least, [1.0 / float(W[k, k] * M[k, k]) for k in range(arm.n)])
+        found = [least[b.on] if b.body is not None else 1.0 for b in bristles]
+        return [max(math.floor(100.0 * share), 1) / 100 for share in found]  # no machine's last bit shows
 
     def _rubbed(self, qd: Values) -> Values:
         """The friction of bristles, which goes into what is traced of the bodies."""
@@ -271,7 +271,7 @@ class TracedPlant:
 
     def _accelerating(self, warm: bool) -> NamedRegion:
         t = self._drives()
-        t.ease()
+        t.ease(self._shares)
         u = inputs(t.graph, "u", self.arm.n)
         pushes = t.pushes(self._torques(u, t.xd, t.tracing.symbols))
         m = self.coordinates.mechanics.n
@@ -313,6 +313,19 @@ class TracedPlant:
         change = tracing.solved_backwards(held(M, free), np.array(pushed, dtype=object))
         settled = [a * v + c for a, v, c in zip(free, qd, change, strict=True)]
         return NamedRegion.of(tracing.graph, settled, "velocities settled")
+
+
+def _refuse_figures(coordinates: Coordinates, parameters: Iterable[str]) -> None:
+    """Refuse open figures of drives whose states are traced with numbers."""
+    arm, bodies = coordinates.arm, coordinates.mechanics.moving.bodies
+    held = {arm.joints[rotor.freedom].name for rotor in coordinates.rotors}
+    held |= {bodies[b.body].joint.name for b in coordinates.bristles if b.body is not None}
+    for name in parameters:
+        if any(name.startswith((f"{joint}.motor.", f"{joint}.friction.")) for joint in held):
+            raise InputError(
+                f"parameters, {name}: figures of motors and friction of elastic joints, and of joints with "
+                "bristles, stay numbers in a simulation; leave it out."
+            )
 
 
 def traced_step(plant: TracedPlant, method: ExplicitMethod) -> Traced:

@@ -12,6 +12,10 @@ from forearm.drives.friction import KnownFriction, friction_torque
 from forearm.drives.joint import Drive, drives_of, rotors
 from forearm.dynamics.fixed_step import Values
 from forearm.symbols import Graph
+from forearm.symbols.scalars import choose
+
+# of the inertia that a bristle brakes: steps follow it as it is while it brakes less than this in one of them
+EASED = 2.0
 
 
 class TracedDrives:
@@ -63,9 +67,18 @@ class TracedDrives:
                 )
         return tuple(made)
 
-    def ease(self) -> None:
-        """Rotors of joints with bristles with what these add to them."""
-        eased = inputs(self.graph, "eased", len(self.coordinates.bristles))
+    def ease(self, shares: Sequence[float]) -> None:
+        """Rotors of joints with bristles with what these add to them: nothing where the joint is heavy enough
+        for the step, by the share of its inertia M_jj that a bristle may find.
+        """
+        if not self.coordinates.bristles:
+            return
+        given, M = inputs(self.graph, "eased", len(shares)), self.tracing.inertia_matrix()
+        alone = {rotor.place: rotor.inertia for rotor in self.coordinates.alone}
+        eased = []
+        for b, x, share in zip(self.coordinates.bristles, given, shares, strict=True):
+            inertia = alone[b.on] if b.body is None else M[b.on, b.on] * (1.0 / b.multiplier**2)
+            eased.append(choose((EASED * share) * inertia, x, x, 0.0))
         self.eased = {b.on: x for b, x in zip(self.coordinates.bristles, eased, strict=True)}
         made = list(self.tracing.drives)
         for b, extra in zip(self.coordinates.bristles, eased, strict=True):

@@ -220,9 +220,10 @@ def is_by_record(weights: Sequence[Shape], states: Shape) -> bool:
 def refuse_sticking(arm: Arm, parameters: tuple[str, ...]) -> None:
     """Refuse arms with a joint that friction can hold."""
     from forearm.codegen.simulation_step import held_by_friction
-    from forearm.drives.coordinates import coordinates_of
+    from forearm.drives.coordinates import coordinates_of, refuse_drive_states
     from forearm.drives.joint import depends_on_load
 
+    refuse_drive_states(arm, "simulate_gradient")
     held = [
         joint.name
         for joint, is_dry in zip(arm.joints, held_by_friction(coordinates_of(arm), parameters), strict=True)

@@ -99,6 +99,8 @@ def _added_up(course: Course, flow: Flow) -> tuple[dict[str, Floats], dict[str, 
     for r in coordinates.rotors:
         stored = spring_energy(r.elasticity, r.deflection(list(q.T)))
         lost["spring"][:, r.freedom] -= stored - stored[0]
+    if coordinates.windings and flow.field is not None:
+        supplied += flow.field - flow.field[0]
     total = sum((value.sum(axis=1) for value in lost.values()), np.zeros(len(t)))
     energy = _energies(simulator, q, qd) | {"supplied": supplied, "lost": total}
     return energy if flow.field is None else energy | {"field": flow.field}, lost

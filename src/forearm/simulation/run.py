@@ -119,6 +119,10 @@ def simulate(
     step = check_number(step, "simulate, step", above=0.0)
     if progress is not None:
         check_function(progress, "simulate, progress", "(done, total, what)")
+    if motor0 is not None and continued is not None:
+        raise InputError(
+            "simulate, motor0: with continued= motors go on from where they were; leave one of the two out."
+        )
     simulator = simulator_of(
         arm,
         drive.voltage,

@@ -29,6 +29,7 @@ LEAST = 0.5  # and all are with this many, of whatever swings
 NEAR = 0.3  # the inertia that a drive feels seldom falls to less than this share of itself
 ROUNDING = 1e-9
 OPPOSED = np.array([[1.0, -1.0], [-1.0, 1.0]])  # link and rotor
+LOOKED_AT = 200  # deflections along a curve
 PUSH = 1e-3  # V: no motor's limit is below it
 
 
@@ -123,9 +124,8 @@ def _local_terms(coordinates: Coordinates, voltage: bool) -> tuple[Floats, Float
         if r.friction is not None and coordinates.alone and r.friction.bristle_stiffness is None:
             D[r.place, r.place] += r.friction.viscous
         both = np.ix_([r.freedom, r.place], [r.freedom, r.place])
-        stiffest = max(
-            float(spring_stiffness(r.elasticity, e)) for e in (0.0, *(x for x, _ in r.elasticity.curve))
-        )
+        reach = r.elasticity.curve[-1][0] if r.elasticity.curve else 0.0
+        stiffest = float(np.max(spring_stiffness(r.elasticity, np.linspace(0.0, reach, LOOKED_AT))))
         K[both] += stiffest * OPPOSED
         D[both] += r.elasticity.damping * OPPOSED
     return D, K

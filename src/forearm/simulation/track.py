@@ -289,6 +289,8 @@ def drive_states(course: Course) -> dict[str, Floats]:
         for rotor in c.rotors:
             made["spring"][:, rotor.freedom] = rotor.torque(x, xd, contact)
     for b in c.bristles:
+        if b.body is not None and c.mechanics.moving.bodies[b.body].joint.mimic is not None:
+            continue  # of a joint that follows another, whose own is shown
         name = "bristle" if b.on < c.n else "motor_bristle"
         made.setdefault(name, np.zeros((len(q), c.n)))[:, c.joint_of[b.place]] = qd[:, b.place]
     for freedom, place in c.currents.items():
@@ -340,8 +342,8 @@ def most_efforts(simulator: Simulator) -> Floats:
 
 
 def behind_windings(simulator: Simulator) -> Supply:
-    """Voltages on windings whose currents are coordinates: V i is put in, with the voltage that there is,
-    less than asked for where a current is held at its limit.
+    """Voltages on windings whose currents are coordinates. Power is what is lost and what moves the arm: the
+    rest of what is put in is the growth of the field.
     """
     arm, c = simulator.arm, constants_of(simulator.arm)
     freedoms, places = np.array(list(simulator.coordinates.currents.items()), dtype=np.intp).T
@@ -353,8 +355,6 @@ def behind_windings(simulator: Simulator) -> Supply:
         current[:, freedoms] = i = xd[:, places]
         V = np.clip(given, -c.most_voltage, c.most_voltage)
         there = c.R * current + c.K * qd
-        is_held = np.abs(i) >= most[freedoms]
-        there[:, freedoms] = np.where(is_held, there[:, freedoms], V[:, freedoms])
         field = 0.5 * np.sum(c.inductance[freedoms] * i**2, axis=1)
         return Flow(given, c.K * current, V, np.sum(there * current, axis=1), c.R * current**2, field)
 

@@ -123,10 +123,12 @@ class Wound:
         self._all = np.array(most_currents(drive.arm, is_limited))
         self._most, self._L = self._all[self.which], self._c.inductance[self.which]
         self.current = np.zeros(len(self.which)) if current is None else current
-        if self.current.shape != self.which.shape or not np.all(np.abs(self.current) <= self._most):
+        bound = self._c.most_current[self.which]
+        if self.current.shape != self.which.shape or not np.all(np.abs(self.current) <= bound):
             raise InputError(
                 "simulate, continued: current of the checkpoint is damaged; simulate from the start again."
             )
+        self.current = np.clip(self.current, -self._most, self._most)
         self.is_limited = np.abs(self.current) == self._most
 
     def u(self, t: float, x: Floats, xd: Floats) -> Floats:

@@ -294,7 +294,7 @@ def test_an_arm_shows_its_springs_and_bristles() -> None:
     ]
     assert rows["joint2"][:5] == ["joint2", "4000", "to", "8500", "-"]
     assert "elastic between motor and link: joint1, joint2\n" in text
-    assert "Stribeck, LuGre, elastic" in text
+    assert "elastic, LuGre, Stribeck" in text
     assert "elastic between motor and link: all joints\n" in str(arm.with_drives(elasticity=SPRING))
     assert "<caption" in arm._repr_html_()
 

@@ -134,10 +134,10 @@ def _drives(arm: Arm) -> _Measured:
         f = j.friction
         motor = [number(None if j.motor is None else getattr(j.motor, key)) for key in constants]
         friction = ["-"] * 3 if f is None else [number(f.viscous), " ".join(map(number, f.coulomb)), f.side]
-        more = [f"{b.kind} bearing" for b in j.bearings] + (["transmission"] if j.transmission else [])
-        more += ["Stribeck"] if f is not None and f.static is not None else []
+        more = ["elastic"] if j.elasticity is not None else []
         more += ["LuGre"] if f is not None and f.bristle_stiffness is not None else []
-        more += ["elastic"] if j.elasticity is not None else []
+        more += ["Stribeck"] if f is not None and f.static is not None else []
+        more += [f"{b.kind} bearing" for b in j.bearings] + (["transmission"] if j.transmission else [])
         rows.append([j.name, *motor, *friction, ", ".join(more) or "-"])
         coulomb = tuple(f"{j.name}.friction.coulomb.{way}" for way in DIRECTIONS)
         ours = [(f"{j.name}.motor.{key}",) for key in constants]

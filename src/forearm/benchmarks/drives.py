@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 STEP, STEPS = 1e-4, 100_000
 PARTS = 10  # pieces of a run, whose record is then small
 STATES = 10_000
+MANY, MANY_STEPS = 4096, 200
 START = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.7])
 # assumed: a harmonic drive of size 25, ratio 100, and friction with LuGre's shape
 MOTOR = Motor(gear_ratio=100.0, rotor_inertia=3e-5)
@@ -52,7 +53,26 @@ def rows(peers: bool) -> Iterator[BenchmarkRow]:
             peer_seconds=theirs,
             at_least=None if most is None else 1.0 / most,
         )
+    yield _sticking()
     yield from _inverse(panda.with_drives(elasticity=Elasticity(stiffness=2e4)))
+
+
+def _sticking() -> BenchmarkRow:
+    """A step of many PUMAs whose joints come to rest, beside the same without friction."""
+    puma, rng = load("puma560"), np.random.default_rng(0)
+    q, qd = rng.uniform(-1.0, 1.0, (2, MANY, puma.n))
+    qd *= rng.random((MANY, puma.n)) < 0.7
+    rubbing, rigid = (compile_arm(arm) for arm in (puma, puma.rigid()))
+    ours, theirs = medians(
+        [
+            lambda: rubbing.simulate(q, qd, steps=MANY_STEPS, step=1e-3, threads=1),
+            lambda: rigid.simulate(q, 0.0 * qd, steps=MANY_STEPS, step=1e-3, threads=1),
+        ],
+        5,
+    )
+    name = f"a step of {MANY} PUMAs that come to rest, per arm"
+    each = MANY * MANY_STEPS
+    return BenchmarkRow(name, ours / each, peer="without friction", peer_seconds=theirs / each)
 
 
 def _inverse(arm: Arm) -> Iterator[BenchmarkRow]:

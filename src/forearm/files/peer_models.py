@@ -16,6 +16,7 @@ def to_mujoco(arm: Arm) -> Any:
     from forearm.files.mjcf.write import mjcf_text
 
     mujoco = _package("mujoco", "to_mujoco")
+    _warn_of_springs(arm, "to_mujoco")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LossWarning)
         text = mjcf_text(arm)
@@ -37,6 +38,7 @@ def to_pinocchio(arm: Arm) -> Any:
         raise ModelError(
             f"to_pinocchio: {arm.name!r} has joints that follow others; lock or free them first."
         )
+    _warn_of_springs(arm, "to_pinocchio")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LossWarning)
         model = pinocchio.buildModelFromXML(urdf_text(arm))
@@ -45,6 +47,14 @@ def to_pinocchio(arm: Arm) -> Any:
         if joint.motor is not None:
             model.armature[model.joints[model.getJointId(joint.name)].idx_v] = joint.motor.reflected_inertia
     return model
+
+
+def _warn_of_springs(arm: Arm, what: str) -> None:
+    """Say that motors move with their joints in the model."""
+    springs = [joint.name for joint in arm.joints if joint.elasticity is not None]
+    if springs:
+        text = f"{what}: elasticity of {', '.join(springs)} is left out; these joints are rigid in the model."
+        warnings.warn(text, LossWarning, stacklevel=3)
 
 
 def _package(name: str, what: str) -> Any:

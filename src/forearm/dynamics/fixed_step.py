@@ -151,9 +151,10 @@ def stages(
     change: Values,
     h: Scalar,
     first: Values | None = None,
-) -> StepState:
-    """The state after the stages of the method, friction and flanks acting as they did at the start; `first`
-    are the accelerations there, with their loads, where they are known.
+) -> tuple[StepState, Values]:
+    """The state after the stages of the method, friction and flanks acting as they did at the start, and the
+    accelerations of the last stage, near those at the end; `first` are those at the start, with their loads,
+    where they are known.
     """
     n = len(state.q)
     rates: list[Values] = []
@@ -175,7 +176,7 @@ def stages(
         felt.append(made[n:])
     q, qd = _advanced(state.q, h, method.b, rates), _advanced(state.qd, h, method.b, accelerations)
     q, qd = _relaxed(plant, state, q, qd, (begin, now), h)  # the last stage is at the end
-    return replace(state, q=q, qd=qd, load_guess=_remembered(method, felt))
+    return replace(state, q=q, qd=qd, load_guess=_remembered(method, felt)), accelerations[-1]
 
 
 def _relaxations(plant: Plant, qd: Values, u: Values) -> list[tuple[Scalar, Scalar]]:

@@ -55,11 +55,13 @@ class SwitchWatch:
             made.append(choose(0.0, is_moving, state.friction_sign[j] * state.qd[j], 1.0))
         return made
 
-    def lacking(self, state: StepState, u: Values) -> tuple[Values, Values]:
-        """Of coordinates that stand the torque missing to break loose forwards, and backwards."""
-        qdd = self.plant.accelerations(
-            state.q, state.qd, u, state, state.load_guess[: len(state.load_guess) // 2]
-        )
+    def lacking(self, state: StepState, u: Values, qdd: Values | None = None) -> tuple[Values, Values]:
+        """Of coordinates that stand the torque missing to break loose forwards, and backwards; `qdd` are the
+        accelerations, where they are nearly known.
+        """
+        if qdd is None:
+            guess = state.load_guess[: len(state.load_guess) // 2]
+            qdd = self.plant.accelerations(state.q, state.qd, u, state, guess)
         plus, minus = demands(self.plant, state, qdd[: len(state.q)])
         given = self.plant.given(state.q, state.qd, u, state.contact)
         ways = ([(up[j] - x[j]) for j in self.dry] for up, x in ((plus, given), (given, minus)))
@@ -71,22 +73,22 @@ class SwitchWatch:
     def _if_standing(self, state: StepState, j: int, value: Scalar) -> Scalar:
         return choose(0.0, state.is_free[j], 1.0, value)
 
-    def standing(self, state: StepState, u: Values, is_asked: Scalar) -> Values:
+    def standing(self, state: StepState, u: Values, is_asked: Scalar, qdd: Values | None = None) -> Values:
         """Of coordinates that stand what is missing for either direction; 1 where that is not asked for."""
         if not self.dry:
             return []
 
         def looked(some: Values) -> Values:
-            forwards, backwards = self.lacking(_moved(state, some), u)
+            forwards, backwards = self.lacking(_moved(state, some), u, qdd)
             return [minimum(a, b) for a, b in zip(forwards, backwards, strict=True)]
 
         given, otherwise = [*state.q, *state.qd], [1.0] * len(self.dry)
         return when(is_asked, looked, given, otherwise, title="joints that stand")
 
-    def values(self, state: StepState, u: Values, is_asked: Scalar) -> Values:
+    def values(self, state: StepState, u: Values, is_asked: Scalar, qdd: Values | None = None) -> Values:
         """All of them."""
         flanks = self.plant.flanks(state.q, state.qd, state.contact) if self.gaps else []
-        return [*self.moving(state), *self.standing(state, u, is_asked), *flanks]
+        return [*self.moving(state), *self.standing(state, u, is_asked, qdd), *flanks]
 
     def stand(self, state: StepState) -> Scalar:
         """How many coordinates stand."""
@@ -99,7 +101,7 @@ def step(
     """The state after a step of h seconds under the inputs u, which change by so much until its end."""
     watch = SwitchWatch.of(plant, state)
     if not watch.count:
-        return stages(plant, method, state, u, change, h)
+        return stages(plant, method, state, u, change, h)[0]
     most = watch.count + EXTRA
 
     def onwards(some: Values) -> Values:
@@ -132,9 +134,9 @@ class _Part:
         """The state at the end, or where something switched before; and the share of it that is over."""
         watch, plant = self.watch, self.watch.plant
         state, first = begun(plant, self.method, state, self.u, self.h)
-        moved = _directed(watch, stages(plant, self.method, state, self.u, self.change, self.h, first))
-        end = self._inputs(1.0)
-        last = watch.values(moved, end, watch.stand(moved))
+        moved, near = stages(plant, self.method, state, self.u, self.change, self.h, first)
+        moved = _directed(watch, moved)
+        last = watch.values(moved, self._inputs(1.0), watch.stand(moved), near)
         crossed = [choose(x, 0.0, 1.0, 0.0) for x in last]
 
         def switched(some: Values) -> Values:
@@ -197,6 +199,7 @@ class _Part:
         first_value, last_value = least(low), least(high)
         close = CLOSE_SINGLE if watch.plant.single else CLOSE
         enough = close * (abs(first_value) + abs(last_value))
+        last_value = minimum(last_value, 0.0)  # what was seen by nearly known accelerations may be above it
         # what is over at once is switched at once
         b, fb, *there = (
             choose(0.0, first_value, x, y)

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Compiled once, and not again by every process that a test starts.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test types tests test-long test-machines test-peers test-frameworks check bench bench-peers docs fuzz clean
+.PHONY: demo test types tests test-long test-machines test-peers test-frameworks test-engines check bench bench-peers docs fuzz clean
 
 $(VENV)/.installed: pyproject.toml
 	@echo "setting up $(VENV): half a minute or so, once"
@@ -49,6 +49,11 @@ test-frameworks: $(VENV)/.installed  ## PyTorch, JAX and CasADi live: installs t
 	.venv-frameworks/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[test,torch,jax,casadi]"
 	.venv-frameworks/bin/python -m pytest -n auto --dist worksteal -m frameworks tests/frameworks
 
+test-engines: $(VENV)/.installed  ## Dask, Ray, MPI, loky and submitit live: installs them (800 MB) into .venv-engines; kills 200 processes
+	test -x .venv-engines/bin/python || $(PYTHON) -m venv .venv-engines
+	.venv-engines/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[dask,ray,mpi]" hypothesis jsonschema loky mpich pytest submitit
+	.venv-engines/bin/python -m pytest tests/studies/test_engines.py tests/studies/test_engines_page.py tests/studies/test_killing.py
+
 check: $(VENV)/.installed  ## format, lint, types, import order and the quick tests
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -89,4 +94,4 @@ docs: $(VENV)/.installed  ## pictures, schemas and generated pages made anew, th
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) .venv-peers .venv-frameworks .machines site build dist demo-output htmlcov .coverage .coverage.*
+	rm -rf $(VENV) .venv-peers .venv-frameworks .venv-engines .machines site build dist demo-output htmlcov .coverage .coverage.*

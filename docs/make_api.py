@@ -30,6 +30,7 @@ ROOMS = (
     "simulation",
     "identification",
     "control",
+    "studies",
     "schedules",
     "reproduce",
     "visuals",
@@ -65,6 +66,8 @@ def _section(title: str, module: ModuleType, names: list[str]) -> list[str]:
 
 def _entry(name: str, thing: Any) -> str:
     thing = inspect.unwrap(thing) if callable(thing) else thing  # functions that remember their answers
+    if isinstance(thing, dict):
+        return f"A table by name: {', '.join(f'`{key}`' for key in thing)}."
     if not (inspect.isclass(thing) or inspect.isfunction(thing)):
         return f"`{thing!r}`"
     text = _described(thing)

@@ -19,6 +19,7 @@ from forearm.plots.costs import save_cost_picture
 from forearm.plots.figure import COLOURS, THIN, WIDE, drawn, new_figure, save_figure
 from forearm.plots.precision import precision_figure
 from forearm.plots.trajectories import waters_figure
+from forearm.studies.study_file import study_schema
 from forearm.trajectories.requestfile import request_schema
 
 HERE = Path(__file__).parent
@@ -43,7 +44,13 @@ def main() -> None:
     first_example("time-optimal.md")["plan"].timing.plot(HERE / "pictures" / "time-optimal.png")
     if find_spec("casadi") is not None:  # extra
         save_figure(swing_figure(), HERE / "pictures" / "casadi-swing.png")
-    for name, schema in (("arm", json_schema()), ("parts", parts_schema()), ("request", request_schema())):
+    schemas = {
+        "arm": json_schema(),
+        "parts": parts_schema(),
+        "request": request_schema(),
+        "study": study_schema(),
+    }
+    for name, schema in schemas.items():
         text = json.dumps(schema, indent=1) + "\n"
         (HERE.parent / "src" / "forearm" / "schemas" / f"{name}.schema.json").write_text(
             text, encoding="utf-8"

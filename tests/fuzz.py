@@ -46,6 +46,9 @@ from forearm.kinematics import link_poses
 from forearm.parts.database import Component, read_parts
 from forearm.parts.stl import check_closed, mesh_moments, read_stl
 from forearm.reading.textfile import parse_toml
+from forearm.studies.description import manifest_of as study_manifest
+from forearm.studies.description import study_of
+from forearm.studies.study_file import read_study
 
 DATA = Path(__file__).parent / "data"
 LIMIT = 2.0  # s of processor time a file
@@ -107,6 +110,17 @@ def check_stl(data: bytes, folder: Path) -> None:
     check_closed(triangles, "fuzz.stl")
     moments = mesh_moments(triangles, "fuzz.stl")
     assert _finite((moments.volume, moments.centroid, moments.second)), "a moment is not finite"
+
+
+def check_study(data: bytes, folder: Path) -> None:
+    """A study whose rows are numbers or names, and that comes back from plain data; or a ForearmError."""
+    (folder / "fuzz.toml").write_bytes(data)
+    study = read_study(folder / "fuzz.toml")
+    with _accepted():
+        last = study.row(study.rows - 1)
+        assert all(isinstance(x, str) or math.isfinite(x) for x in last.values()), "a value is not finite"
+        back = study_of(json.loads(json.dumps(study_manifest(study), allow_nan=False)))
+        assert back.row(study.rows - 1) == last, "the study that was written and read back differs"
 
 
 @contextmanager
@@ -209,11 +223,18 @@ def stl_documents() -> tuple[bytes, ...]:
     return binary, (text + "endsolid brick\n").encode()
 
 
+@cache
+def study_documents() -> tuple[bytes, ...]:
+    """Studies along a motion, and under torques that are held."""
+    return tuple(path.read_bytes() for path in sorted((DATA / "studies").glob("*.toml")))
+
+
 READERS = {
     "toml": Reader(".toml", arm_documents, (*BYTES, *TOKENS, *[toml_tree] * 5), check_armfile),
     "urdf": Reader(".urdf", urdf_documents, (*BYTES, *TOKENS, *[xml_tree] * 5), check_urdf),
     "mjcf": Reader(".xml", mjcf_documents, (*BYTES, *TOKENS, *[xml_tree] * 5), check_mjcf),
     "parts": Reader(".parts.toml", parts_documents, (*BYTES, *TOKENS, *[toml_tree] * 5), check_parts),
+    "study": Reader(".study.toml", study_documents, (*BYTES, *TOKENS, *[toml_tree] * 5), check_study),
     "stl": Reader(".stl", stl_documents, (*BYTES, *TOKENS, *[stl_field] * 5), check_stl),
 }
 

@@ -44,6 +44,7 @@ OTHERS = {
     ("targets.md", "js"): "targets/test_targets_page.py",
     ("simulation.md", "text"): "test_docs.py",
     ("api.md", "text"): "test_api_page.py",
+    ("engines.md", "bash"): "studies/test_engines_page.py",
     ("performance.md", "text"): "measured",
 }
 # Examples that take seconds: what they call has tests of its own, and make test-long runs them.
@@ -79,9 +80,13 @@ FRAMEWORKS = re.compile(r"^(?:import|from) (?:torch|jax|casadi)\b", flags=re.M)
 ON_GPU = re.compile(r'device="cuda')  # tests/kernels/cuda runs these
 
 
+# tests/studies/test_engines_page.py runs these
+ENGINES = re.compile(r"^(?:import|from) (?:distributed|ray|mpi4py|loky|submitit)\b", flags=re.M)
+
+
 def needs_more(text: str) -> bool:
-    """Whether an example takes a framework or a GPU."""
-    return FRAMEWORKS.search(text) is not None or ON_GPU.search(text) is not None
+    """Whether an example takes a framework, a GPU or an engine."""
+    return any(kind.search(text) is not None for kind in (FRAMEWORKS, ON_GPU, ENGINES))
 
 
 def in_quiet_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,6 +107,7 @@ def test_python_example_runs(name: str, text: str, tmp_path: Path, monkeypatch: 
     in_quiet_folder(tmp_path, monkeypatch)
     for framework in re.findall(r"^import (torch|jax|casadi)\b", text, flags=re.M):
         pytest.importorskip(framework)
+    Path("study.toml").write_text(of_that_kind("studies.md", "toml")[0], encoding="utf-8")
     code = compile(text, name, "exec")
     exec(code, {"__name__": "example"})
     assert "fa." in text, f"{name}: an example shows forearm"
@@ -112,6 +118,10 @@ def test_file_example_loads(name: str, text: str, tmp_path: Path) -> None:
     document = tomllib.loads(text)
     if document["schema"].startswith("forearm-arm"):
         assert arm_from_document(document, name).n == len(document["joint"])
+    elif document["schema"].startswith("forearm-study"):
+        path = tmp_path / "study.toml"
+        path.write_text(text, encoding="utf-8")
+        assert [v.name for v in fa.Study.read(path).variables] == [*document["vary"]]
     else:
         path = tmp_path / "example.parts.toml"
         path.write_text(text, encoding="utf-8")
@@ -143,6 +153,7 @@ def test_console_example_runs(
     in_quiet_folder(tmp_path, monkeypatch)
     assert lines, f"{name}: no line starts with '$ '"
     Path("log.csv").write_text(blocks("csv")[0][1], encoding="utf-8")  # the log that examples read
+    Path("study.toml").write_text(of_that_kind("studies.md", "toml")[0], encoding="utf-8")
     for line in lines:
         program, *arguments = shlex.split(line)
         assert program == "forearm"

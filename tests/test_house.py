@@ -20,8 +20,8 @@ ROOMS = (
     "errors", "portable", "spatial", "values", "tables", "palette", "pages", "svg", "progress", "symbols",
     "reading", "logs", "arm", "model", "drives", "kinematics", "dynamics", "reduction", "checking",
     "parts", "files", "visuals", "counting", "codegen", "kernels", "targets", "frameworks", "trajectories",
-    "simulation", "fmi", "interpreter", "schedules", "identification", "control", "viewer", "reproduce",
-    "plots", "benchmarks", "cli",
+    "simulation", "fmi", "interpreter", "schedules", "identification", "control", "viewer", "studies",
+    "reproduce", "plots", "benchmarks", "cli",
 )  # fmt: skip
 # Reached when called, not when imported: the methods of Arm and of Simulation that users expect on them.
 DEFERRED_EXCEPTIONS = {

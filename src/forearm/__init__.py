@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         reproduce,
         schedules,
         simulation,
+        studies,
         trajectories,
         visuals,
     )
@@ -64,8 +65,10 @@ if TYPE_CHECKING:
     from forearm.kernels.batch_rollout import Rollout
     from forearm.kernels.kernel import Kernel, compile
     from forearm.kernels.rollout_gradient import RolloutGradient
+    from forearm.kernels.rollout_summary import Summary
     from forearm.kernels.traced_controller import TracedController
     from forearm.simulation import Schedule, Simulation, load_simulation, simulate, simulate_many
+    from forearm.studies import Optimum, Study, StudyResults, optimise, sweep
     from forearm.trajectories import MotionLog, Plan, Request, Waypoint, plan, read_motion, time_optimal
     from forearm.viewer.door import studio
     from forearm.visuals import load_visuals
@@ -99,6 +102,7 @@ __all__ = [
     "MotionLog",
     "Motor",
     "NameNotFound",
+    "Optimum",
     "OutOfMemory",
     "PartsWarning",
     "Plan",
@@ -110,6 +114,9 @@ __all__ = [
     "Simulation",
     "Source",
     "StepWarning",
+    "Study",
+    "StudyResults",
+    "Summary",
     "TracedController",
     "Transmission",
     "Waypoint",
@@ -134,6 +141,7 @@ __all__ = [
     "load_simulation",
     "load_visuals",
     "modes",
+    "optimise",
     "plan",
     "read_motion",
     "reproduce",
@@ -141,7 +149,9 @@ __all__ = [
     "simulate",
     "simulate_many",
     "simulation",
+    "studies",
     "studio",
+    "sweep",
     "time_optimal",
     "to_mujoco",
     "to_pinocchio",
@@ -161,6 +171,7 @@ _ROOMS = (
     "reproduce",
     "schedules",
     "simulation",
+    "studies",
     "trajectories",
     "visuals",
 )
@@ -183,6 +194,7 @@ _LATER = {
     **dict.fromkeys(("Fmu", "fmu"), "fmi.export"),
     "Rollout": "kernels.batch_rollout",
     "RolloutGradient": "kernels.rollout_gradient",
+    "Summary": "kernels.rollout_summary",
     "TracedController": "kernels.traced_controller",
     **dict.fromkeys(("MotionLog", "Plan", "Request", "Waypoint", "plan", "read_motion"), "trajectories"),
     "time_optimal": "trajectories",
@@ -190,6 +202,7 @@ _LATER = {
     **dict.fromkeys(("Modes", "modes"), "dynamics"),
     "studio": "viewer.door",
     "load_visuals": "visuals",
+    **dict.fromkeys(("Optimum", "Study", "StudyResults", "optimise", "sweep"), "studies"),
     **dict.fromkeys(("Schedule", "Simulation", "load_simulation", "simulate", "simulate_many"), "simulation"),
 }
 

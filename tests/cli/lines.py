@@ -35,6 +35,8 @@ LINES: dict[str, tuple[str, ...]] = {
     "forward": ("ascher2",),
     "modes": ("puma560", "--stiffness", "20000"),
     "simulate": ("ascher2", "--duration", "0.01"),
+    "sweep": ("study.toml", "-o", "rows"),
+    "optimise": ("study.toml", "--minimise", "peak_speed.joint1", "--evaluations", "60"),
     "calibrate": ("ascher2", "points.csv", "--unknowns", "offsets", "--hand-point", "0,0,0"),
     "control compare": ("ascher2", "--duration", "0.05", "--only", "PD"),
     "control savings": ("ascher2",),
@@ -55,6 +57,13 @@ LINES: dict[str, tuple[str, ...]] = {
     "completion": ("bash",),
     "demo": ("-o", "told"),
 }
+STUDY = """
+arm = "ascher2"
+figures = ["peak_speed"]
+design.rows = 3
+run = { torque = [1.0, 0.5], duration = 0.01 }
+vary."payload.mass".uniform = [0, 1]
+"""
 SLOW = ("bench", "demo")  # more than seconds; they are run by tests of their own
 SAMPLE = tuple(name for name in LINES if name not in SLOW)
 
@@ -87,6 +96,7 @@ def make_files(folder: Path) -> None:
     )
     (folder / "points.csv").write_text(f"q1,q2,x,y,z\n{points}", encoding="utf-8")
     (folder / "script.txt").write_text("gravity\n", encoding="utf-8")
+    (folder / "study.toml").write_text(STUDY, encoding="utf-8")
     (folder / "swing.csv").write_text(swing("ascher2"), encoding="utf-8")
 
 

@@ -51,7 +51,7 @@ def test_help_lists_every_command(capsys: Capture) -> None:
 
 
 def test_misspelt_command_and_arm_get_a_suggestion(capsys: Capture) -> None:
-    assert "did you mean 'info'?" in leaves_with_2(capsys, "inof", "puma560")
+    assert "did you mean 'info'?" in leaves_with_2(capsys, "inof", "puma560").replace("\n", " ")
     code, out, err = run(capsys, "info", "puma650")
     assert (code, out) == (2, "")
     assert "did you mean 'puma560'" in err.replace("\n", " ")

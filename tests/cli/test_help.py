@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from cli.lines import LINES, Capture, called, make_files, options_of, parser_of, swing
+from cli.lines import LINES, STUDY, Capture, called, make_files, options_of, parser_of, swing
 
 from forearm.cli.command import Parser
 from forearm.cli.main import _parser
@@ -113,6 +113,8 @@ def _files_for(words: list[str], folder: Path) -> None:
         there = ("[0.0, 0.8, -1.6, 0.0, 0.5, 0.0]", "[0.2, 0.7, -1.5, 0.0, 0.5, 0.1]")
         text = 'schema = "forearm-request/1"\n' + "".join(f"[[waypoint]]\nq = {q}\n" for q in there)
         (folder / "request.toml").write_text(text, encoding="utf-8")
+    if "study.toml" in words:
+        (folder / "study.toml").write_text(STUDY, encoding="utf-8")
     if "poses.csv" in words:
         _poses(folder / "poses.csv")
     if "tests.csv" in words:

@@ -22,6 +22,8 @@ from forearm.kernels.cuda.ptx import assembly
 from forearm.kernels.cuda.text import DEVICE_TARGETS, device_module
 from forearm.kernels.native import function_of, host, loaded, object_code
 from forearm.kernels.rollout_request import ARGUMENTS, ROLLOUT, RolloutRequest
+from forearm.kernels.rollout_summary import finished
+from forearm.simulation import SUMMARIES
 
 Floats = NDArray[np.float64]
 H = 2e-3
@@ -138,10 +140,46 @@ def test_the_text_of_a_gpu_thread_has_the_same_bits() -> None:
     kinds = [ctypes.c_void_p] * pointers + [ctypes.c_int64] * whole + [ctypes.c_double]
     function = function_of(loaded(code, [ROLLOUT]), ROLLOUT, *kinds)
     made, nothing = np.empty((2, 3, arm.n)), np.empty(0)
-    addresses = [x.ctypes.data for x in (q, qd, u, nothing, nothing, *made)]
+    addresses = [x.ctypes.data for x in (q, qd, u, nothing, nothing, *made, nothing)]
     function(*addresses, 3, 40, 0, 1, arm.n, arm.n, arm.n, 0, 0, 0, 0, H)
     assert np.array_equal(made[0], right.q)
     assert np.array_equal(made[1], right.qd)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not host("float64").fused, reason="a GPU's multiply-add rounds once")
+def test_the_text_of_a_gpu_thread_sums_up_the_same_bits() -> None:
+    """With open parameters, a controller's gains and figures."""
+    arm, names, steps = arm_of("motors"), ("part2.mass",), 40
+    k, (q, qd, _), gains = fa.compile(arm, parameters=names), starts(arm, 3), [30.0, 4.0]
+    controller = fa.TracedController(pd_law, np.array([0.3, -0.2, 0.1]), gains=gains, output="voltage")
+    figures = tuple(SUMMARIES[name] for name in ("peak_torque", "energy", "rms_error", "limit_margin"))
+    masses = np.array([1.0, 2.0, 3.0])
+    told: dict[str, Any] = {"steps": steps, "step": H, "controller": controller, "summaries": figures}
+    right = k.simulate(q, qd, parameters={"part2.mass": masses}, **told)
+    request = batch_rollout.request_of(k, "rk4", "controller", controller, 3, batch_rollout.Extras(figures))
+    program = request.program()
+    code = object_code(batch_rollout_text(program, DEVICE_TARGETS["float64"]))
+    pointers, whole = ARGUMENTS[ROLLOUT]
+    kinds = [ctypes.c_void_p] * pointers + [ctypes.c_int64] * whole + [ctypes.c_double]
+    function = function_of(loaded(code, [ROLLOUT]), ROLLOUT, *kinds)
+    made, sums, nothing = np.empty((2, 3, arm.n)), np.empty((3, 2 * arm.n + 2)), np.empty(0)
+    parameters = np.column_stack([masses, np.tile(gains, (3, 1))])
+    reference = np.asarray(controller.reference)
+    addresses = [x.ctypes.data for x in (q, qd, nothing, parameters, reference, *made, sums)]
+    function(*addresses, 3, steps, 0, 1, arm.n, arm.n, 0, 0, 3, 0, 0, H)
+    assert np.array_equal(made[0], right.q)
+    left = finished(figures, sums, np.ones(3, dtype=bool), (steps, H))
+    for name, x in right.summaries.items():
+        assert np.array_equal(left[name], x)
+    for dtype, target in DEVICE_TARGETS.items():
+        single = replace(request, dtype=dtype).program()
+        text = assembly(device_module([rollout_kernel_text(ROLLOUT, single, target, 64)], target))
+        assert ".entry batch_rollout" in text
+
+
+def pd_law(t: Any, q: Any, qd: Any, goal: Any, model: Any, state: Any, gains: Any) -> Any:
+    return gains[0] * (goal - q) - gains[1] * qd
 
 
 def test_a_block_that_slides_stops_and_stays() -> None:

@@ -147,7 +147,7 @@ def test_all_and_a_whole_joint_leave_drives_alone() -> None:
         ("chain3", "joint2.friction", "the joint has no friction; arm.with_drives gives it one."),
         ("chain3", "joint2.motor.gear_ratio", "the joint has no motor; arm.with_drives gives it one."),
         ("puma560", "joint2.motor.gear", "did you mean 'joint2.motor.gear_ratio'"),
-        ("puma560", "joint2.motor.resistance", "JOINT.friction, JOINT.motor, or drives"),
+        ("puma560", "joint2.motor.inductance", "JOINT.friction, JOINT.motor, or drives"),
     ],
 )
 def test_what_is_not_there_is_told(arm: str, asked: str, text: str) -> None:

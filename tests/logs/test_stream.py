@@ -11,7 +11,7 @@ import pytest
 from forearm.errors import InputError
 from forearm.logs.columns import Question, find_columns
 from forearm.logs.stream import check_apart, reading, writing
-from forearm.logs.summary import Summary
+from forearm.logs.summary import RowSummary
 
 QUESTION = Question(("a", "b"), ("q", "qd"), "tau")
 
@@ -113,7 +113,7 @@ def test_the_fraction_read_ends_at_one(tmp_path: Path) -> None:
 def test_summary_is_the_same_whole_or_in_blocks() -> None:
     numbers = np.random.default_rng(2).normal(size=(100, 3))
     numbers[17, 1] = np.nan
-    parts = Summary(3)
+    parts = RowSummary(3)
     for block in np.array_split(numbers, 7):
         parts.add(block)
     kept = np.delete(numbers, 17, axis=0)

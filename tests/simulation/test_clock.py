@@ -233,7 +233,7 @@ def test_many_in_pieces_are_the_same_to_the_bit(monkeypatch: pytest.MonkeyPatch)
     rng = np.random.default_rng(3)
     q, qd, u = posture(DRIVES, 2, 5), rng.normal(size=(5, 3)), rng.uniform(-9.0, 9.0, (5, 3))
     once = fa.simulate_many(DRIVES, q, qd, 0.0305, torque=u)
-    monkeypatch.setattr("forearm.simulation.run.AT_ONCE", 17)  # three steps of the five
+    monkeypatch.setattr("forearm.simulation.many.BLOCK", 2)
     pieces = fa.simulate_many(DRIVES, q, qd, 0.0305, torque=u)
     for a, b in zip(once, pieces, strict=True):
         assert np.array_equal(a, b, equal_nan=True)

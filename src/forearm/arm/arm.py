@@ -260,6 +260,14 @@ class Arm:
 
         return with_payload(self, mass, com, inertia, longest)
 
+    def with_values(self, values: Mapping[str, float]) -> Arm:
+        """The arm with other numbers by name: "link2.mass", "joint1.friction.viscous" and all others of
+        `named_values`, "gravity.z", and "joint2.alpha" where joints are rows of a Denavit-Hartenberg table.
+        """
+        from forearm.arm.with_values import with_values
+
+        return with_values(self, values)
+
     def scale_friction(self, factor: float) -> Arm:
         """The arm with viscous, Coulomb and static friction of every joint multiplied by a factor, 0 or more,
         bristles too; bearings and gears are unchanged.

@@ -22,7 +22,8 @@ from forearm.files.builtin import load_builtin
 from forearm.files.urdf_write import urdf_text
 from forearm.kernels.kernel import compile as compile_arm
 from forearm.simulation.machine import simulator_of
-from forearm.simulation.run import simulate, simulate_many
+from forearm.simulation.many import simulate_many
+from forearm.simulation.run import simulate
 
 STEP, STEPS = 1e-3, 10_000
 COMPARED = 100  # steps after which answers are compared: in 10 s an undriven arm makes much of the last bit

@@ -25,6 +25,7 @@ ROOMS = (
     "kernels",
     "loops",
     "simulation",
+    "campaigns",
     "drives",
     "inverse_kinematics",
     "planning",

@@ -25,7 +25,7 @@ from forearm.errors import InputError
 from forearm.logs.block import Writer
 from forearm.logs.columns import Columns, Question, find_columns
 from forearm.logs.stream import STANDARD, Log, check_apart, reading, writing
-from forearm.logs.summary import Summary
+from forearm.logs.summary import RowSummary
 from forearm.spatial import Floats
 from forearm.tables import Report, number
 
@@ -109,14 +109,14 @@ def run_files(given: argparse.Namespace, arm: Arm, what: Computation) -> int:
     return 0
 
 
-def _whole(given: argparse.Namespace, arm: Arm, what: Computation) -> Summary:
+def _whole(given: argparse.Namespace, arm: Arm, what: Computation) -> RowSummary:
     """The rows of an archive, which is in memory as a whole."""
     given.units = "deg" if given.degrees and given.units is None else given.units
     log = read_table(given, arm, given.source, used=what.needed)
     with ProgressBar(f"compiling {what.function} of {arm.name}"):
         evaluate = _evaluation(arm, what, degrees=False)
     states = {x: np.zeros((len(log.t), arm.n)) for x in what.needed} | log.blocks
-    results, summary = evaluate(states), Summary(arm.n)
+    results, summary = evaluate(states), RowSummary(arm.n)
     summary.add(results)
     if given.target is not None:
         made: dict[str, Any] = {what.made: results}
@@ -124,7 +124,7 @@ def _whole(given: argparse.Namespace, arm: Arm, what: Computation) -> Summary:
     return summary
 
 
-def _streamed(given: argparse.Namespace, arm: Arm, what: Computation) -> Summary:
+def _streamed(given: argparse.Namespace, arm: Arm, what: Computation) -> RowSummary:
     """The rows of a table, block after block."""
     from forearm.trajectories.recorded import ask_about_degrees, units_of  # where used: it brings planning
 
@@ -167,8 +167,8 @@ def _evaluation(arm: Arm, what: Computation, degrees: bool) -> Evaluate:
     return evaluate
 
 
-def _stream(log: Log, columns: Columns, evaluate: Evaluate, writer: Writer | None) -> Summary:
-    summary = Summary(len(columns.made))
+def _stream(log: Log, columns: Columns, evaluate: Evaluate, writer: Writer | None) -> RowSummary:
+    summary = RowSummary(len(columns.made))
     with ProgressBar(f"reading {log.name}") as bar:
         for block in log.blocks(columns, whole=writer is not None):
             results = evaluate(block.states)
@@ -193,7 +193,7 @@ def _ended_cleanly() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _document(given: argparse.Namespace, arm: Arm, summary: Summary, seconds: float) -> dict[str, Any]:
+def _document(given: argparse.Namespace, arm: Arm, summary: RowSummary, seconds: float) -> dict[str, Any]:
     return {
         "name": arm.name,
         "from": given.source,
@@ -212,7 +212,7 @@ def _document(given: argparse.Namespace, arm: Arm, summary: Summary, seconds: fl
 
 
 def _report(
-    given: argparse.Namespace, arm: Arm, what: Computation, summary: Summary, seconds: float
+    given: argparse.Namespace, arm: Arm, what: Computation, summary: RowSummary, seconds: float
 ) -> Report:
     lines = [f"{summary.rows} rows of {given.source} in {seconds:.2f} s"]
     if summary.not_finite:

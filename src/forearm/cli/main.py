@@ -35,6 +35,8 @@ COMMANDS = {
     "forward": "Accelerations that torques produce, by any method, drives included.",
     "modes": "Natural frequencies, damping and mode shapes of an arm with elastic joints.",
     "simulate": "The motion of an arm over time, driven by torques or voltages.",
+    "sweep": "A study of many rows: arms that differ, simulated on all cores or a cluster, with a report.",
+    "optimise": "The best design of a study: gears, motors, links or counterweights, under constraints.",
     "calibrate": "Geometry of an arm from measured poses or points of its hand.",
     "control": "Controllers compared on one motion; a load from tests; a log against the model.",
     "identify": "Masses, friction and motors from measured logs: a better model, with deviations.",

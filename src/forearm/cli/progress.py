@@ -25,6 +25,7 @@ class ProgressBar:
         self._is_shown = is_terminal(sys.stderr)
         self._start = self._drawn = time.monotonic()
         self._doing = doing
+        self.before = 0.0  # how much was done when it began, by an earlier run
         self._lock = threading.Lock()
         self._ended = threading.Event()
 
@@ -58,7 +59,7 @@ class ProgressBar:
             return
         now = time.monotonic()
         with self._lock:
-            self._doing = progress_line(done, total, what, now - self._start)
+            self._doing = progress_line(done, total, what, now - self._start, self.before)
             if now - self._drawn >= EVERY:
                 self._drawn = now
                 draw_line(self._doing)
@@ -71,11 +72,13 @@ class ProgressBar:
                     draw_line(f"{self._doing} ({seconds:.0f} s)")
 
 
-def progress_line(done: float, total: float, what: str, seconds: float) -> str:
-    """The bar, the share, what is done and the time left; what is done alone where the end is not known."""
+def progress_line(done: float, total: float, what: str, seconds: float, before: float = 0.0) -> str:
+    """The bar, the share, what is done and the time left; what is done alone where the end is not known.
+    What was done `before`, by an earlier run, took none of the seconds.
+    """
     if not total > 0.0:
         return what
     share = min(max(done / total, 0.0), 1.0)
     full = round(BAR * share)
-    left = f", {seconds * (1.0 - share) / share:.0f} s left" if share else ""
+    left = f", {seconds * max(total - done, 0.0) / (done - before):.0f} s left" if done > before else ""
     return f"[{'#' * full}{'-' * (BAR - full)}] {100 * share:3.0f} %  {what}{left}"

@@ -21,6 +21,7 @@ from forearm.codegen.tracing import Tracing
 from forearm.drives.coordinates import Coordinates, coordinates_of
 from forearm.drives.joint import count_of_loads, depends_on_load
 from forearm.drives.motor import constants_of, most_currents
+from forearm.drives.parameters import CONSTANTS
 from forearm.dynamics.explicit_methods import ExplicitMethod
 from forearm.dynamics.fixed_step import StepState, Values
 from forearm.dynamics.load_friction import CLOSE, held
@@ -112,22 +113,31 @@ class TracedPlant:
         most = most_currents(self.arm, self.is_limited) if self.voltage else []
         for j, (V, place) in enumerate(zip(u, self.coordinates.motors, strict=True)):
             if c is not None:
-                K, R = self._constant(j, float(c.K[j]), symbols), float(c.R[j])
+                K, R = self.constants(j, symbols)
                 V = _clipped(V, float(c.most_voltage[j]))
+                is_open = not isinstance(K, float)  # the current that makes max_effort is not known then
                 if j in self.coordinates.currents:
                     made[j] = K * qd[self.coordinates.currents[j]]
                 else:
-                    made[j] = K * _clipped((V - K * qd[place]) * (1.0 / R), most[j])
+                    current = float(c.most_current[j]) if is_open else most[j]
+                    made[j] = K * _clipped((V - K * qd[place]) * (1.0 / R), current)
+                if self.is_limited and is_open and (effort := self.arm.joints[j].max_effort) is not None:
+                    made[j] = _clipped(made[j], effort)
             elif self.is_limited and (effort := self.arm.joints[j].max_effort) is not None:
                 made[j] = _clipped(made[j], effort)
         return made
 
-    def _constant(self, j: int, K: float, symbols: Mapping[str, Any]) -> Any:
-        """N Kt of a motor, whose gear ratio N may be open."""
-        joint = self.arm.joints[j]
-        N = symbols.get(f"{joint.name}.motor.gear_ratio")
+    def constants(self, j: int, symbols: Mapping[str, Any] | None = None) -> tuple[Any, Any]:
+        """N Kt and R of a motor, whose gear ratio N, torque constant and resistance may be open."""
+        joint, c = self.arm.joints[j], constants_of(self.arm)
+        symbols = self.opened if symbols is None else symbols
         assert joint.motor is not None
-        return K if N is None else N * float(joint.motor.torque_constant or 0.0)
+        N, Kt, R = (symbols.get(f"{joint.name}.motor.{k}") for k in ("gear_ratio", *CONSTANTS))
+        K: Any = float(c.K[j])
+        if N is not None or Kt is not None:
+            given = float(joint.motor.torque_constant or 0.0) if Kt is None else Kt
+            K = (joint.motor.gear_ratio if N is None else N) * given
+        return K, float(c.R[j]) if R is None else R
 
     def given(self, q: Values, qd: Values, u: Values, contact: Values) -> Values:
         """What drives each coordinate: springs the links behind them, motors their rotors and the others."""
@@ -147,7 +157,7 @@ class TracedPlant:
             if bristle.place == place:
                 return bristle.law.speed_of_slip(bristle.speed(qd))
         j, c = self._wound(place), constants_of(self.arm)
-        R, K = float(c.R[j]), self._constant(j, float(c.K[j]), self.opened)
+        K, R = self.constants(j)
         V = _clipped(u[j], float(c.most_voltage[j]))
         return R / float(c.inductance[j]), (V - K * qd[self.coordinates.motors[j]]) * (1.0 / R)
 

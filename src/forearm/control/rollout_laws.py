@@ -31,6 +31,7 @@ def rollout_controller(
     bandwidth: float = BANDWIDTH,
     gains: Gains | None = None,
     friction: bool = True,
+    open_gains: bool = False,
 ) -> TracedController:
     """A control law for `Kernel.simulate`, with what is wanted at each step: the torques that its controller
     in Python gives.
@@ -45,6 +46,8 @@ def rollout_controller(
         bandwidth: of critically damped errors, rad/s, if there are no gains.
         gains: of torques, or of accelerations for "computed_torque"; None: those of the bandwidth.
         friction: whether friction is in the law's model.
+        open_gains: whether gains are numbers that the compiled law is given, so that others need no other
+            code: `gains` of the controller, (3 n,) as `gains_row` makes them, or (B, 3 n).
     """
     check_arm(arm, "rollout_controller", moves=True)
     formula = CONTROL_LAWS[check_choice(law, CONTROL_LAWS, "rollout_controller, law")]
@@ -52,24 +55,32 @@ def rollout_controller(
         period, "rollout_controller, period", 1
     )
     n, keeps = arm.n, "state" in formula.inputs
-    chosen = gains or _gains(arm, law, bandwidth)
+    chosen = gains or law_gains(arm, law, bandwidth)
     numbers = {"kp": chosen.kp, "kd": chosen.kd, "ki": chosen.ki * seconds}
 
-    def answer(t: Any, q: Any, qd: Any, wanted: Any, model: SymbolicModel, state: Any) -> Any:
+    def answer(t: Any, q: Any, qd: Any, wanted: Any, model: SymbolicModel, state: Any, own: Any) -> Any:
         given = {name: wanted[k * n :][:n] for k, name in enumerate(WANTED)}
-        x = LawInputs(q=q, qd=qd, state=state, **given, **numbers)
+        gained = {name: own[k * n :][:n] for k, name in enumerate(numbers)} if open_gains else numbers
+        x = LawInputs(q=q, qd=qd, state=state, **given, **gained)
         tau = formula.torques(x, TracedModel(model.tracing))
         return (tau, state_next(x)) if keeps else tau
 
     reference = _reference(arm, q, {"qd": qd, "qdd": qdd}, period)
     believed = arm if friction and not law.startswith("p") else without_friction(arm)
-    return TracedController(answer, reference, period, arm=believed, state=n if keeps else 0)
+    row = gains_row(chosen, seconds) if open_gains else None
+    return TracedController(answer, reference, period, arm=believed, state=n if keeps else 0, gains=row)
+
+
+def gains_row(gains: Gains, period: float) -> Floats:
+    """Gains as an open law reads them: kp, kd and ki times the period (s) between two samples, (3 n,)."""
+    return np.concatenate([gains.kp, gains.kd, gains.ki * period])
 
 
 WANTED = ("q_wanted", "qd_wanted", "qdd_wanted", "qd_ahead")
 
 
-def _gains(arm: Arm, law: str, bandwidth: float) -> Gains:
+def law_gains(arm: Arm, law: str, bandwidth: float) -> Gains:
+    """Those that give a law its bandwidth, rad/s."""
     if law == "computed_torque":
         return critically_damped(arm.n, bandwidth)
     return joint_gains(arm, bandwidth, None, integral=law.startswith("pid"))

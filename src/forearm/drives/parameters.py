@@ -13,6 +13,7 @@ from forearm.drives.joint import Drive, drives_of
 from forearm.symbols.scalars import Scalar
 
 MOTOR = ("gear_ratio", "rotor_inertia")  # what torques depend on
+CONSTANTS = ("torque_constant", "resistance")  # what voltages depend on as well
 
 
 def drive_values(arm: Arm) -> dict[str, float]:
@@ -30,6 +31,15 @@ def drive_values(arm: Arm) -> dict[str, float]:
             }
         if joint.motor is not None:
             values |= {f"{joint.name}.motor.{key}": getattr(joint.motor, key) for key in MOTOR}
+    return values
+
+
+def motor_constant_values(arm: Arm) -> dict[str, float]:
+    """The constants of motors that only voltages depend on, those that are known, by joint."""
+    values: dict[str, float] = {}
+    for joint in arm.joints:
+        found = {key: getattr(joint.motor, key, None) for key in CONSTANTS}
+        values |= {f"{joint.name}.motor.{key}": x for key, x in found.items() if x is not None}
     return values
 
 

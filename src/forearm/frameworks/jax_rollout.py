@@ -141,7 +141,7 @@ class JaxRollout:
             self.inputs,
             (len(shape), len(shape)),
             self.kernel.dtype,
-            (0, 1, 2, place, None, some, some + 1),
+            (0, 1, 2, place, None, some, some + 1, None),
             (plan.steps, plan.record, 1, n, n, *self.rows, 0, 0),
             (plan.h,),
         )

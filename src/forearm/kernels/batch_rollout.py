@@ -24,6 +24,7 @@ from forearm.kernels.rollout_arguments import (
     strides_of,
 )
 from forearm.kernels.rollout_request import CompiledRollout, RolloutRequest, rollout_of
+from forearm.kernels.rollout_summary import Summary, SummaryRequest, finished, traced_summaries
 from forearm.kernels.thread_pool import shared_rows, worker_count
 from forearm.kernels.traced_controller import TracedController, as_controller
 
@@ -41,6 +42,31 @@ class Rollout(NamedTuple):
 
     q: Array
     qd: Array
+
+    @property
+    def summaries(self) -> Mapping[str, Array]:
+        """The figures that were summed up on the way by name, (B, n), or (B,) where there is one; without B
+        where there is one arm. NaN where an arm's state is not finite at the end.
+        """
+        return {}
+
+
+class SummarisedRollout(Rollout):
+    """A rollout with figures that were summed up on the way."""
+
+    _figures: Mapping[str, Array]
+
+    @classmethod
+    def of(cls, states: Sequence[Array], figures: Mapping[str, Array]) -> SummarisedRollout:
+        """States and figures by name."""
+        made = cls(*states)
+        made._figures = figures
+        return made
+
+    @property
+    def summaries(self) -> Mapping[str, Array]:
+        """The figures by name."""
+        return self._figures
 
 
 class RolloutOwner(Protocol):
@@ -88,12 +114,21 @@ class RolloutArrays:
         return [u_row, u_step, p_row, r_row, r_step]
 
 
+@dataclass(frozen=True)
+class Extras:
+    """What a rollout may be asked for beside states: figures summed up, efforts within limits."""
+
+    summaries: tuple[Summary, ...] = ()
+    effort_limits: bool = False
+
+
 def simulate(
     owner: RolloutOwner,
     states: tuple[ArrayLike, ArrayLike],
     plan: RolloutPlan,
     driving: Mapping[str, Any],
     call: Call,
+    extras: Extras = Extras(),
 ) -> Rollout:
     """Where arms go from (q0, qd0), as `Kernel.simulate` says; `driving` has what was given as torque,
     voltage and controller, None for what was not.
@@ -101,15 +136,33 @@ def simulate(
     what = check_driving(driving)
     controller = as_controller(driving[what]) if what == "controller" else None
     given = arrays_of(owner, states, plan, (what, driving[what]), controller, call.parameters)
-    request = request_of(owner, plan.method, what, controller, given.drive.shape[-1])
+    request = request_of(owner, plan.method, what, controller, given.drive.shape[-1], extras)
     dtype = np.dtype(owner.dtype)
     asked = results_for([plan.result(given.batch, owner.arm.n)] * 2, pair_of(call.out), dtype)
     inputs = [given.q0, given.qd0, given.drive, given.parameters]
     results = asked if call.out is None else [apart(array, inputs) for array in asked]
     if plan.record:  # what is kept on the way must not lie where inputs are still to be read
         results = [np.empty_like(r) if np.may_share_memory(r, given.drive) else r for r in results]
-    _run(rollout_of(request), given, results, plan, controller, call.threads)
-    return Rollout(*copied(results, asked))
+    sums = sums_for(request, given.count, dtype)
+    _run(rollout_of(request), given, [*results, sums], plan, controller, call.threads)
+    return rollout_with(copied(results, asked), sums, plan, extras)
+
+
+def sums_for(request: RolloutRequest, count: int, dtype: DType) -> Array:
+    """Where the sums of so many arms are left."""
+    return np.empty((count, 0 if request.summary is None else len(request.summary.start)), dtype)
+
+
+def rollout_with(states: Sequence[Array], sums: Array, plan: RolloutPlan, extras: Extras) -> Rollout:
+    """States that a rollout left, with the figures that were asked for."""
+    q, qd = states
+    if not extras.summaries:
+        return Rollout(q, qd)
+    last = q[..., -1, :] if plan.record else q, qd[..., -1, :] if plan.record else qd
+    is_known = np.isfinite(last[0]).all(axis=-1) & np.isfinite(last[1]).all(axis=-1)
+    made = finished(extras.summaries, sums, np.atleast_1d(is_known), (plan.steps, plan.h))
+    is_one = last[0].ndim == 1
+    return SummarisedRollout.of(states, {name: some[0] if is_one else some for name, some in made.items()})
 
 
 def arrays_of(
@@ -132,7 +185,8 @@ def arrays_of(
     u = as_numbers(name, np.zeros(n) if drive is None else drive, dtype)
     size = n if controller is None or u.ndim == 0 else u.shape[-1]
     u = np.full(size, u) if u.ndim == 0 else u
-    shapes = [(name, u.shape, 3), *_parameter_shapes(parameters)]
+    gains = gains_of(controller, dtype)
+    shapes = [(name, u.shape, 3), *_parameter_shapes(parameters), ("controller, gains", gains.shape, 2)]
     batch = batch_of(arm, {"q0": q0.shape, "qd0": qd0.shape}, shapes)
     batch = batch or driven_batch(u.shape, plan.steps)
     strides = strides_of(name, u.shape, size, batch, plan.steps)
@@ -141,11 +195,38 @@ def arrays_of(
         values = parameter_values(parameters, owner.parameters, batch, dtype)
     else:
         refuse(parameters)
+    values = beside(values, gains)
     return RolloutArrays(batch, q0, qd0, u, strides, values, controller is not None)
 
 
+def gains_of(controller: TracedController | None, dtype: DType) -> Array:
+    """Those of a controller, (k,) or (B, k); none without."""
+    if controller is None or controller.gains is None:
+        return np.empty(0, dtype)
+    gains = np.atleast_1d(as_numbers("controller, gains", controller.gains, dtype))
+    if gains.ndim > 2:
+        raise InputError(f"controller, gains: expected shape (k,) or (B, k), got {gains.shape}.")
+    return gains
+
+
+def beside(parameters: Array, gains: Array) -> Array:
+    """Open parameters of arms and behind them gains: one row for all, or one for each arm."""
+    if not gains.size:
+        return parameters
+    rows = max(len(x) if x.ndim == 2 else 1 for x in (parameters, gains))
+    if parameters.ndim == gains.ndim == 1:
+        return np.concatenate([parameters, gains])
+    both = [np.broadcast_to(x, (rows, x.shape[-1])) for x in (parameters, gains)]
+    return np.ascontiguousarray(np.concatenate(both, axis=1))  # NumPy may lay columns out one by one
+
+
 def request_of(
-    owner: RolloutOwner, method: str, what: str, controller: TracedController | None, width: int
+    owner: RolloutOwner,
+    method: str,
+    what: str,
+    controller: TracedController | None,
+    width: int,
+    extras: Extras = Extras(),
 ) -> RolloutRequest:
     """What must be compiled; a controller's reference has rows of so many numbers."""
     voltage, law, digest = what == "voltage", None, ""
@@ -154,8 +235,24 @@ def request_of(
         law, digest = controller.traced(owner.arm, width)
     if voltage:
         check_motors(owner.arm)
-    names = tuple(owner.parameters)
-    return RolloutRequest(owner.arm, owner.dtype, names, owner.cpu, method, voltage, digest=digest, law=law)
+    names, is_limited = tuple(owner.parameters), extras.effort_limits
+    summary = None
+    if extras.summaries:
+        read = width if controller is not None else 0
+        asked = SummaryRequest(owner.arm, names, voltage, is_limited, read)
+        summary = traced_summaries(extras.summaries, asked)
+    return RolloutRequest(
+        owner.arm,
+        owner.dtype,
+        names,
+        owner.cpu,
+        method,
+        voltage,
+        digest=digest,
+        law=law,
+        is_limited=is_limited,
+        summary=summary,
+    )
 
 
 def _run(
@@ -171,7 +268,7 @@ def _run(
     native = function.part("batch" if count > 1 else "single")
     states = state_stride(given.q0.shape), state_stride(given.qd0.shape)
     arrays = [given.q0, given.qd0, *(array for array, _, _ in given.driving), *results]
-    rows = [*states, *(row for _, row, _ in given.driving), *[plan.records * n] * 2]
+    rows = [*states, *(row for _, row, _ in given.driving), *[plan.records * n] * 2, results[2].shape[-1]]
     strides = [size * row for row in rows]
     period = 1 if controller is None else controller.period
     numbers = plan.steps, plan.record, period, *states, *given.strides, plan.h

@@ -17,6 +17,7 @@ from forearm.codegen.rollout_step import HELD, STATES, RolloutStep
 from forearm.kernels.ir import compute, module_text, result, unknown_of
 from forearm.kernels.llvm import IRFunction, Value, number
 from forearm.kernels.rollout_request import ROLLOUT
+from forearm.kernels.rollout_summary import TracedSummary
 from forearm.kernels.transpose import store_columns
 from forearm.kernels.vectors import Body, InMemory, Target
 from forearm.symbols import Graph
@@ -24,7 +25,7 @@ from forearm.symbols.ordering import order
 
 # What a rollout is given, in this order: arrays; rows of arms, steps, steps between two records (0: only the
 # end is left) and between two answers of a controller; and how many numbers lie between rows, and steps.
-ARRAYS = ("q0", "qd0", "u", "parameters", "reference", "out_q", "out_qd")
+ARRAYS = ("q0", "qd0", "u", "parameters", "reference", "out_q", "out_qd", "out_sums")
 COUNTS = ("count", "steps", "every", "period")
 STRIDES = ("q0_row", "qd0_row", "u_row", "u_step", "p_row", "r_row", "r_step")
 
@@ -36,11 +37,13 @@ _reversed: WeakKeyDictionary[Traced, Traced] = WeakKeyDictionary()
 @dataclass(frozen=True, eq=False)
 class RolloutProgram:
     """What a rollout computes: steps of an arm, and the controller that drives it, if any: `law` makes
-    u (n,), and the next `state` if it has one, of t, q, qd, `reference` and `state`.
+    u (n,), and the next `state` if it has one, of t, q, qd, `reference`, `gains` and `state`; and what is
+    summed up on the way, if anything.
     """
 
     step: RolloutStep
     law: Traced | None = None
+    summary: TracedSummary | None = None
 
     @cached_property
     def reversed_law(self) -> Traced:
@@ -54,8 +57,8 @@ class RolloutProgram:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The open ones, by name."""
-        return tuple(self.step.plant.parameters)
+        """The open ones of the arm by name, and behind them the gains of the controller."""
+        return *self.step.plant.parameters, *(f"gains[{k}]" for k in range(self._size("gains")))
 
     @property
     def operations(self) -> int:
@@ -87,8 +90,8 @@ def batch_rollout_text(program: RolloutProgram, target: Target) -> str:
     """The module for a CPU: `void batch_rollout(...)` with `rollout_arguments`.
 
     States begin at q0 and qd0 and are left at out_q and out_qd, (count, steps / every + 1, n), or (count, n)
-    at the end alone where every is 0. Inputs lie at u + row u_row + step u_step; so does what a controller
-    reads at reference.
+    at the end alone where every is 0, and what was summed up at out_sums, (count, sums). Inputs lie at
+    u + row u_row + step u_step; so does what a controller reads at reference.
     """
     f = IRFunction(ROLLOUT, rollout_arguments(target))
     given = dict(zip(rollout_arguments(target), f.arguments, strict=True))
@@ -140,9 +143,10 @@ class RolloutRows:
         self.f, self.target, self.n = body.f, body.target, program.step.n
         self.columns: dict[str, str] = {}  # open parameters by name,
         self.known: dict[int, Any] = {}  # and what accelerations need of them
+        self.starts = () if program.summary is None else program.summary.start
         if self.target.lanes > 1:
             body.space("%lanes.u", self.n * self.target.lanes)
-            body.space("%lanes.row", max(self.n, widest) * self.target.lanes)
+            body.space("%lanes.row", max(self.n, widest, len(self.starts)) * self.target.lanes)
 
     def write(self, at: Value) -> None:
         """All of it."""
@@ -160,22 +164,28 @@ class RolloutRows:
             self._record(start, 0)
         kept = self.n + self.program.state if self.program.law else 0
         driven = self.vectors([body.constant(0.0)] * kept)
+        none = self.vectors([body.constant(x) for x in self.starts])
         going = f.compared("sgt", given["steps"], 0)
-        with f.when(going) as end, f.inside(), f.repeat(0, every, 1, *driven, *start) as turn:
+        with f.when(going) as end, f.inside(), f.repeat(0, every, 1, *driven, *none, *start) as turn:
             k, left, place, *rest = turn.now
-            answer, state = rest[:kept], rest[kept:]
+            answer, sums, state = rest[:kept], rest[kept:][: len(none)], rest[kept + len(none) :]
             if kept:
                 answer = self.answered(k, answer, state)
             u = answer[: self.n] if kept else self._inputs(k)
             made = self.vectors(self._stepped(state, u))
+            sums = self._summed(k, sums, (state, made), u)
             after, left = f.op("add", k, 1), f.op("sub", left, 1)
             is_due = f.compared("eq", left, 0)
             with f.when(is_due):
                 self._record(made, place)
             left = f.chosen(is_due, every, left)
             place = f.op("add", place, f.cast("zext", is_due, "i64"))
-            turn.again(after, left, place, *answer, *made, where=f.compared("slt", after, given["steps"]))
+            is_on = f.compared("slt", after, given["steps"])
+            turn.again(after, left, place, *answer, *sums, *made, where=is_on)
         last = [f.phi(end, x, y) for x, y in zip(start, made, strict=True)]
+        if none:
+            total = [f.phi(end, x, y) for x, y in zip(none, sums, strict=True)]
+            self.scattered("out_sums", total, f.op("add", 0, len(none)))
         with f.unless(recording):
             self._record(last, 0)
 
@@ -291,11 +301,37 @@ class RolloutRows:
 
     def read(self, k: Value, state: Sequence[str]) -> dict[str, Sequence[str]]:
         """What a law reads at a step: the time, a state and the row of its reference."""
-        f, given, size, n = self.f, self.given, self.program.reference, self.n
-        t = self.body.spread(f.op("fmul", f.cast("sitofp", k, self.target.scalar), given["h"]))
-        moved = f.op("mul", k, given["r_step"])
-        reference = self.gathered("reference", size, given["r_row"], moved) if size else []
-        return {"t": [t], "q": state[:n], "qd": state[n : 2 * n], "reference": reference}
+        n = self.n
+        return {"t": [self._time(k)], "q": state[:n], "qd": state[n : 2 * n], "reference": self._reference(k)}
+
+    def _time(self, k: Value) -> str:
+        f = self.f
+        return self.body.spread(f.op("fmul", f.cast("sitofp", k, self.target.scalar), self.given["h"]))
+
+    def _reference(self, k: Value) -> list[str]:
+        """The row of the reference at a step."""
+        size, given = self.program.reference, self.given
+        moved = self.f.op("mul", k, given["r_step"])
+        return self.gathered("reference", size, given["r_row"], moved) if size else []
+
+    def _summed(
+        self,
+        k: Value,
+        sums: Sequence[Value],
+        states: tuple[Sequence[Value], Sequence[Value]],
+        u: Sequence[Any],
+    ) -> list[Value]:
+        """What is summed up, with a step between two states."""
+        summary, n = self.program.summary, self.n
+        if summary is None:
+            return []
+        before, after = states
+        t = self._time(k)
+        given = {"t": [t], "h": [self.h], "q": before[:n], "qd": before[n : 2 * n], "u": u, "sums": sums}
+        given |= {"q_next": after[:n], "qd_next": after[n : 2 * n]}
+        if summary.reads_reference:
+            given["reference"] = self._reference(k)
+        return self.vectors(self.computed(summary.traced, given)["sums_next"])
 
     def _stepped(self, state: Sequence[str], u: list[Any]) -> list[str]:
         """The state after a step."""

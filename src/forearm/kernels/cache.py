@@ -22,10 +22,10 @@ from typing import Any
 
 MAGIC = b"forearm-kernel/1\n"
 OFF = ("", "off")  # values of FOREARM_CACHE
-ENDING, PART = ".kernel", ".part"
+ENDING, PART, LOCK = ".kernel", ".part", ".lock"
 DIGEST = 64  # characters
 # the names that are given here, and no other
-WRITTEN = re.compile(rf"[0-9a-f]{{{DIGEST}}}(\.kernel|\.\d+\.\d+\.part)")
+WRITTEN = re.compile(rf"[0-9a-f]{{{DIGEST}}}(\.kernel|\.lock|\.\d+\.\d+\.part)")
 HEAD = 2**16  # bytes within which what is known about some code ends
 LARGEST = 64 * 2**20  # bytes of one file
 BOUND = 256 * 2**20  # bytes of all files, unless FOREARM_CACHE_BYTES says otherwise
@@ -174,8 +174,7 @@ def write(key: str, about: dict[str, Any], code: bytes) -> None:
         return
     beside = place / f"{key}.{os.getpid()}.{time.monotonic_ns()}{PART}"
     try:
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if trouble(place) is not None:
+        if not _is_ready(place):
             return
         with os.fdopen(
             os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600), "wb"
@@ -188,14 +187,31 @@ def write(key: str, about: dict[str, Any], code: bytes) -> None:
             beside.unlink()
 
 
+def lock_path(key: str) -> Path | None:
+    """Where processes that are about to write an entry agree on one of them; None where none can be."""
+    place = folder()
+    if place is None or not _is_ready(place):
+        return None
+    return place / f"{key}{LOCK}"
+
+
+def _is_ready(place: Path) -> bool:
+    """Whether files can be put into a folder, which is made if it is not there."""
+    try:
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return trouble(place) is None
+
+
 def entries(place: Path) -> list[Entry]:
     """The files of the cache, the longest unused first."""
     return sorted(_files(place, ENDING), key=lambda e: e.used)
 
 
 def unfinished(place: Path) -> list[Entry]:
-    """Files that are being written, or that someone stopped writing."""
-    return list(_files(place, PART))
+    """Files that are being written or waited for, or that someone stopped writing."""
+    return list(_files(place, PART, LOCK))
 
 
 def clear(place: Path) -> tuple[int, int]:
@@ -233,8 +249,8 @@ def _removed(entry: Entry) -> bool:
     return False
 
 
-def _files(place: Path, ending: str) -> Iterator[Entry]:
-    return (_entry(item, status) for item, status in _written(place) if item.name.endswith(ending))
+def _files(place: Path, *endings: str) -> Iterator[Entry]:
+    return (_entry(item, status) for item, status in _written(place) if item.name.endswith(endings))
 
 
 def _entry(item: os.DirEntry[str], status: os.stat_result) -> Entry:

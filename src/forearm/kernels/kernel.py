@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from forearm.frameworks.torch_functions import TorchFunctions
     from forearm.kernels.batch_rollout import Rollout
     from forearm.kernels.rollout_gradient import RolloutGradient
+    from forearm.kernels.rollout_summary import Summary
     from forearm.kernels.traced_controller import TracedController
     from forearm.kinematics.numerical import NumericSolution
     from forearm.symbols.counts import Counts
@@ -413,6 +414,8 @@ class Kernel:
         out: tuple[Array, Array] | None = None,
         threads: int | None = None,
         parameters: Parameters | None = None,
+        summaries: Sequence[Summary] = (),
+        effort_limits: bool = False,
     ) -> Rollout:
         """Where many arms go, each from its own state, in one call: fixed steps as `fa.simulate` takes them,
         with friction, joints that stick, motors and gears.
@@ -430,20 +433,24 @@ class Kernel:
             record: steps between states that are kept; None: only the last is.
             out: arrays for q and qd.
             threads, parameters: as in every method of `Kernel`.
+            summaries: figures that are summed up on the way, as `forearm.simulation.SUMMARIES` has some; by
+                name in `summaries` of the result.
+            effort_limits: whether motors give no more than max_effort of their joints.
         """
         with making():
-            from forearm.kernels.batch_rollout import simulate
+            from forearm.kernels.batch_rollout import Extras, simulate
             from forearm.kernels.rollout_arguments import plan_of
 
         plan = plan_of(steps, step, method, record)
         driving = {"torque": torque, "voltage": voltage, "controller": controller}
         call = Call(self.parameters, out, threads, parameters)
+        extras = Extras(tuple(summaries), effort_limits)
         if self.device == CPU:
-            return simulate(self, (q0, qd0), plan, driving, call)
+            return simulate(self, (q0, qd0), plan, driving, call, extras)
         with making():
             from forearm.kernels.cuda.device_rollout import simulate as simulate_on_device
 
-        return simulate_on_device(self, (q0, qd0), plan, driving, call, self._index)
+        return simulate_on_device(self, (q0, qd0), plan, driving, call, self._index, extras)
 
     def simulate_gradient(
         self,

@@ -11,6 +11,7 @@ from forearm.kernels import cache
 from forearm.kernels.cache_key import surroundings, told
 from forearm.kernels.cpu import chosen
 from forearm.kernels.elf import Loaded, UnsupportedObject
+from forearm.kernels.file_lock import compiling
 from forearm.kernels.locks import making
 from forearm.kernels.native import loaded
 
@@ -30,22 +31,33 @@ def kept_or_made(
     """What `place` makes of the code for these parts in memory, with the functions that `names` lists.
 
     Code from the cache that is not what was written, as `place` finds it, is made again. `known` is what
-    another thread may have made while this one waited to compile. The code is for the processor `chosen`
-    unless one is given.
+    another thread may have made while this one waited to compile; what another process made meanwhile is in
+    the cache. The code is for the processor `chosen` unless one is given.
     """
     key = cache.key_of(*told(parts), surroundings(chosen(cpu)))
+    found = _kept(key, names, place)
+    if found is not None:
+        return found
+    with making():
+        found = known()
+        if found is not None:
+            return found
+        with compiling(key):
+            found = _kept(key, names, place)
+            if found is not None:
+                return found
+            about, code = _made(make)
+            cache.write(key, about, code)
+        return place(about, loaded(code, names))
+
+
+def _kept(key: str, names: list[str], place: Callable[[About, Loaded], Placed]) -> Placed | None:
     kept = cache.read(key)
     if kept is not None:
         about, code = kept
         with contextlib.suppress(KeyError, TypeError, ValueError, UnsupportedObject):
             return place(about, loaded(code, names, made_here=False))
-    with making():
-        found = known()
-        if found is not None:
-            return found
-        about, code = _made(make)
-        cache.write(key, about, code)
-        return place(about, loaded(code, names))
+    return None
 
 
 _under_way: list[object] = []  # what the thread that holds the lock makes; more than one if interrupted

@@ -31,7 +31,7 @@ _here = _Process(threading.RLock())
 
 
 def making() -> AbstractContextManager[Any]:
-    """The lock, for a `with` statement. Nothing that waits for another lock may run under it."""
+    """The lock, for a `with` statement. Nothing that waits for another lock of a thread may run under it."""
     if _here.is_lost:
         raise ForearmError(
             "compile: this process was forked while another thread was compiling, and that took more than "

@@ -170,6 +170,10 @@ def _check_controller(controller: TracedController, plan: RolloutPlan) -> None:
             "simulate_gradient, controller: a law that keeps a state is not differentiated; give what it "
             "answered as torque."
         )
+    if controller.gains is not None:
+        raise InputError(
+            "simulate_gradient, controller: gains are not differentiated; give them in the reference."
+        )
     if plan.record % controller.period:
         raise InputError(
             "simulate_gradient, record: expected a multiple of the controller's period, "

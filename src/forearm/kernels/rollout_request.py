@@ -16,19 +16,21 @@ from forearm.kernels.native import function_of
 if TYPE_CHECKING:
     from forearm.codegen.functions import Traced
     from forearm.kernels.batch_rollout_ir import RolloutProgram
+    from forearm.kernels.rollout_summary import TracedSummary
 
 # The functions' names in their objects, and how many arrays and whole numbers they are given; the length of
 # a step comes last. The gradient of a controller's reference takes some more.
 ROLLOUT, ROLLOUT_GRADIENT = "batch_rollout", "rollout_gradient"
-ARGUMENTS = {ROLLOUT: (7, 11), ROLLOUT_GRADIENT: (11, 9)}
+ARGUMENTS = {ROLLOUT: (8, 11), ROLLOUT_GRADIENT: (11, 9)}
 OF_CONTROLLER = 1, 3
 MOST_KEPT = 32  # rollouts of a process
 
 
 @dataclass(frozen=True)
 class RolloutRequest:
-    """What is compiled: an arm driven by torques or voltages under a method, and the law of its controller,
-    which is known by the digest of what it computes.
+    """What is compiled: an arm driven by torques or voltages under a method, the law of its controller, and
+    what is summed up on the way, both known by the digest of what they compute. `is_limited` says that motors
+    give no more than the joints' max_effort.
     """
 
     arm: Arm
@@ -40,12 +42,15 @@ class RolloutRequest:
     function: str = ROLLOUT
     digest: str = ""
     law: Traced | None = field(default=None, compare=False)
+    is_limited: bool = False
+    summary: TracedSummary | None = None
 
     @property
     def key(self) -> tuple[object, ...]:
         """All that decides what the code computes."""
         chosen = self.parameters, self.method, self.voltage, self.function, self.digest
-        return "batch rollouts", self.arm, self.dtype, *chosen
+        more = self.is_limited, "" if self.summary is None else self.summary.digest
+        return "batch rollouts", self.arm, self.dtype, *chosen, *more
 
     def program(self) -> RolloutProgram:
         """It, traced."""
@@ -58,8 +63,9 @@ class RolloutRequest:
 
         refuse_drive_states(self.arm, "simulate", "fa.simulate and fa.simulate_many do. ")
         chosen = chosen_parameters(self.arm, self.parameters)
-        plant = TracedPlant(self.arm, self.voltage, chosen, self.dtype == "float32")
-        return RolloutProgram(RolloutStep(plant, explicit_method(self.method)), self.law)
+        single = self.dtype == "float32"
+        plant = TracedPlant(self.arm, self.voltage, chosen, single, is_limited=self.is_limited)
+        return RolloutProgram(RolloutStep(plant, explicit_method(self.method)), self.law, self.summary)
 
 
 class CompiledRollout:

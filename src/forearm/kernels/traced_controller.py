@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 OUTPUTS = ("torque", "voltage")
 MOST_STEPS = 1 << 53  # of a run, between records and between answers
-TAKEN = "(t, q, qd), and if it takes more of (t, q, qd, reference, model, state)"
+TAKEN = "(t, q, qd), and if it takes more of (t, q, qd, reference, model, state, gains)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,15 +35,16 @@ class TracedController:
     to are constants of the code; what changes from call to call belongs into the `reference`.
 
     Args:
-        law: function of (t, q, qd), and if it takes more of (t, q, qd, reference, model, state): t in s, q
-            and qd (n,), reference (m,) and state arrays of symbols; `model` is the arm's `SymbolicModel`. It
-            gives (n,), or a pair of that and the next state.
+        law: function of (t, q, qd), and if it takes more of (t, q, qd, reference, model, state, gains): t in
+            s, q and qd (n,), reference (m,), state and gains arrays of symbols; `model` is the arm's
+            `SymbolicModel`. It gives (n,), or a pair of that and the next state.
         reference: numbers that the law reads, (m,), (B, m) for each arm, (steps, m) for each step, or
             (B, steps, m); None: none.
         period: steps between two answers, which are held.
         output: "torque" or "voltage", what the law answers.
         arm: the arm that the law believes in; None: the arm itself.
         state: how many numbers the law keeps between two answers, all 0 at the start.
+        gains: numbers that the law reads throughout, (k,) for all arms or (B, k) for each; None: none.
     """
 
     law: Callable[..., Sequence[Any]]
@@ -52,6 +53,7 @@ class TracedController:
     output: str = "torque"
     arm: Arm | None = None
     state: int = 0
+    gains: ArrayLike | None = None
     _traced: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -70,7 +72,7 @@ class TracedController:
             arm: the arm that it drives.
             size: how many numbers a row of its reference has.
         """
-        key = arm, size
+        key = arm, size, () if self.gains is None else np.shape(self.gains)[-1:]
         if key not in self._traced:
             self._traced[key] = _trace(self, arm, size)
         made: tuple[Traced, str] = self._traced[key]
@@ -140,11 +142,13 @@ def _trace(controller: TracedController, arm: Arm, size: int) -> tuple[Traced, s
         )
     tracing = Tracing(believed, {})
     graph, sizes = tracing.graph, {"t": 1, "q": n, "qd": n, "reference": size, "state": controller.state}
-    t, reference, state = (
-        _array([graph.input(f"{name}[{k}]") for k in range(sizes[name])])
-        for name in ("t", "reference", "state")
+    if controller.gains is not None:
+        sizes["gains"] = np.shape(controller.gains)[-1] if np.ndim(controller.gains) else 1
+    t, reference, state, gains = (
+        _array([graph.input(f"{name}[{k}]") for k in range(sizes.get(name, 0))])
+        for name in ("t", "reference", "state", "gains")
     )
-    given = t[0], _array(tracing.q), _array(tracing.qd), reference, SymbolicModel(tracing), state
+    given = t[0], _array(tracing.q), _array(tracing.qd), reference, SymbolicModel(tracing), state, gains
     try:
         answer = controller.law(*given[: _count(controller.law)])
     except TypeError as error:
@@ -184,12 +188,12 @@ def _answer(given: Any, n: int) -> Any:
 
 
 def _count(law: Callable[..., Any]) -> int:
-    """How many arguments a law takes, 3 to 6."""
+    """How many arguments a law takes, 3 to 7."""
     try:
         signature = inspect.signature(law)
     except (TypeError, ValueError):
         return 3
-    for count in (6, 5, 4, 3):
+    for count in (7, 6, 5, 4, 3):
         try:
             signature.bind(*range(count))
         except TypeError:

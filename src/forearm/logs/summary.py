@@ -7,7 +7,7 @@ import numpy as np
 from forearm.spatial import Floats
 
 
-class Summary:
+class RowSummary:
     """Figures of results (B, n) that come block after block; rows count from 1.
     What is not finite is only counted.
     """

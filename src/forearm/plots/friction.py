@@ -25,7 +25,7 @@ from forearm.plots.figure import (
     new_figure,
     put_title,
 )
-from forearm.reproduce.friction_study import LOADS, Study, gears, study
+from forearm.reproduce.friction_study import LOADS, FrictionStudy, gears, study
 
 AT = 0.6  # s, the time of Table 3.5
 
@@ -75,7 +75,7 @@ def quadrants_figure(gear: Transmission) -> Any:
 
 
 @drawn
-def hand_figure(found: Study) -> Any:
+def hand_figure(found: FrictionStudy) -> Any:
     """Figs. 3.6 and 3.7: where the hand is and how fast it goes, in base axes."""
     figure = new_figure(WIDTH, 5.5)
     axes = figure.subplots(2, 1, sharex=True)
@@ -93,7 +93,7 @@ def hand_figure(found: Study) -> Any:
 
 
 @drawn
-def joints_figure(found: Study) -> Any:
+def joints_figure(found: FrictionStudy) -> Any:
     """Figs. 3.8 and 3.9: positions, velocities and accelerations of the joints."""
     figure = new_figure(WIDTH, 7.0)
     axes = figure.subplots(3, 1, sharex=True)
@@ -115,7 +115,7 @@ def joints_figure(found: Study) -> Any:
 
 
 @drawn
-def torque_figure(found: Study, link: int) -> Any:
+def torque_figure(found: FrictionStudy, link: int) -> Any:
     """Figs. 3.11 to 3.13: torque of one joint without friction, with that of bearings, with
     all of it, and its parts.
     """

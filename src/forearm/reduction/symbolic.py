@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.drives.parameters import drive_values
+from forearm.drives.parameters import drive_values, motor_constant_values
 from forearm.errors import NameNotFound, shorten, suggest
 from forearm.model import Model, model_of
 from forearm.portable import matmul, product
@@ -46,14 +46,18 @@ def chosen_parameters(arm: Arm, asked: Iterable[str]) -> dict[str, float]:
     """The parameters asked for, in the arm's order: full names, or a whole "link2", "link2.com",
     "joint2", "gravity", "all"; "joint2.friction", "joint2.motor" and "drives" of every joint.
 
-    What drives add is in "all" no more than in "joint2", which is its geometry.
+    What drives add is in "all" no more than in "joint2", which is its geometry. Torque constants and
+    resistances of motors, on which no torque depends, stay symbols only where they are named in full.
     """
     body, drives = parameter_values(arm), drive_values(arm)
-    known = body | drives
+    electric = motor_constant_values(arm)
+    known = body | drives | electric
     wanted: set[str] = set()
     for name in asked:
         found = {"all": [*body], "drives": [*drives]}.get(name) or [
-            k for k in known if k == name or (k.startswith(f"{name}.") and (k in body or "." in name))
+            k
+            for k in known
+            if k == name or (k not in electric and k.startswith(f"{name}.") and (k in body or "." in name))
         ]
         if not found:
             raise NameNotFound(

@@ -40,7 +40,7 @@ LIGHTEST = 1e-3  # load below which the efficiency stays the same
 
 
 @dataclass(frozen=True, eq=False)
-class Study:
+class FrictionStudy:
     """Torques (T, 3) along the motion: of the rigid arm, of the bearings, of the gears."""
 
     line: Line
@@ -112,7 +112,7 @@ def geometry(of: Arm) -> Positioning:
 
 
 @lru_cache(maxsize=1)
-def study() -> Study:
+def study() -> FrictionStudy:
     """The torques along the line, by the inverse dynamics of the arm without drives, with
     bearings, and with all.
     """
@@ -123,7 +123,7 @@ def study() -> Study:
     state = (motion.q, motion.qd, motion.qdd)
     basic = inverse(driven.rigid(), *state)
     at_joint = inverse(without_gears(driven), *state)
-    return Study(line, motion, basic, at_joint - basic, inverse(driven, *state) - at_joint)
+    return FrictionStudy(line, motion, basic, at_joint - basic, inverse(driven, *state) - at_joint)
 
 
 def without_gears(driven: Arm) -> Arm:

@@ -1,5 +1,5 @@
 """The front door: the motion of an arm from a state, driven by torques, voltages or a
-controller; and of many at once.
+controller.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError
-from forearm.kinematics.arguments import states_of
 from forearm.progress import Progress
 from forearm.simulation.adaptive_run import adaptive_run
 from forearm.simulation.arguments import (
@@ -32,29 +31,26 @@ from forearm.simulation.energy_balance import Books
 from forearm.simulation.fixed import fixed_run
 from forearm.simulation.inputs import Controller, Driving, input_of
 from forearm.simulation.machine import simulator_of
+from forearm.simulation.many import FIXED
 from forearm.simulation.methods import METHODS
 from forearm.simulation.result import Simulation
-from forearm.simulation.stability import warn_of_long_steps
-from forearm.simulation.start import Setup, beginning, going_on, loaded, whole_steps
+from forearm.simulation.start import Setup, beginning, going_on
 from forearm.simulation.symplectic import SYMPLECTIC as CONSERVING_TABLEAUS
 from forearm.simulation.symplectic import symplectic_run
 from forearm.simulation.track import Course, Track, changing_flanks, drive_states, passing_limits, sticking
 from forearm.simulation.windings import has_inductance
-from forearm.values import as_floats, check_choice, check_kind, check_number
+from forearm.values import check_choice, check_kind, check_number
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result", bound=Simulation)
-FIXED = ("rk3", "rk4", "gill")
 ADAPTIVE = ("dp45", "dp87", "radau")
 SYMPLECTIC = tuple(tableau.name for tableau in CONSERVING_TABLEAUS)
 ALL = (*FIXED, *ADAPTIVE, *SYMPLECTIC)
-LOOKED_AT = 8  # of many states, where steps may be too long for some
 RUNS: dict[str, Callable[[Setup], Course]] = {
     **dict.fromkeys(FIXED, fixed_run),
     **dict.fromkeys(ADAPTIVE, adaptive_run),
     **dict.fromkeys(SYMPLECTIC, symplectic_run),
 }
-AT_ONCE = 200_000  # steps of all states together: then a run of many can be interrupted
 
 
 def simulate(
@@ -145,58 +141,6 @@ def simulate(
     return simulation_of(
         course, Simulation, arm=arm, method=method, step=None if method in ADAPTIVE else step
     )
-
-
-def simulate_many(
-    arm: Arm,
-    q0: ArrayLike,
-    qd0: ArrayLike,
-    duration: float,
-    *,
-    torque: ArrayLike | None = None,
-    voltage: ArrayLike | None = None,
-    method: str = "rk4",
-    step: float = 1e-3,
-) -> tuple[Floats, Floats]:
-    """Where many simulations end: q and qd, (B, n) each.
-
-    Args:
-        arm: the arm.
-        q0, qd0: joint coordinates and velocities (B, n) at the start.
-        duration: length of every run, s.
-        torque: torques held, (n,) for all or (B, n), N m (N); None: 0, unless there is a voltage.
-        voltage: voltages held, (n,) for all or (B, n), V, in place of `torque`.
-        method: "rk3", "rk4" or "gill".
-        step: length of a step, s.
-    """
-    check_choice(method, FIXED, "simulate_many, method")
-    q, qd = states_of(arm, q0=q0, qd0=qd0)
-    given = voltage if voltage is not None else np.zeros(arm.n) if torque is None else torque
-    u = as_floats(given, f"simulate_many, {'torque' if voltage is None else 'voltage'}")
-    if q.ndim != 2 or u.shape not in ((arm.n,), q.shape) or (torque is not None and voltage is not None):
-        raise InputError(
-            f"simulate_many: expected states (B, {arm.n}) and one of torque and voltage, ({arm.n},) or "
-            f"(B, {arm.n}), got {q.shape} and {u.shape}."
-        )
-    if not all(np.isfinite(v).all() for v in (q, qd, u)):
-        raise InputError(
-            "simulate_many: every number of q0, qd0, torque and voltage must be finite; leave the others out."
-        )
-    is_wound = voltage is not None and has_inductance(arm)
-    simulator = simulator_of(arm, voltage is not None, method, windings=is_wound)
-    state = simulator.at_rest_or_moving(*loaded(simulator, q, qd))
-    step = check_number(step, "simulate_many, step", above=0.0)
-    rows = q[:: max(len(q) // LOOKED_AT, 1)]
-    warn_of_long_steps(
-        simulator, method, step, rows, "simulate_many", ", or simulate one by one with 'radau'"
-    )
-    steps, rest = whole_steps(check_number(duration, "simulate_many, duration", minimum=0.0), step)
-    piece = max(AT_ONCE // max(len(q), 1), 1)
-    for count, h in ((steps, step), (1 if rest else 0, rest)):
-        for done in range(0, count, piece):
-            some = min(piece, count - done)
-            simulator.run(state, u if u.ndim == 1 else u[:, None], some, h, some, linear=False)
-    return np.ascontiguousarray(state.q[:, : arm.n]), np.ascontiguousarray(state.qd[:, : arm.n])
 
 
 def simulation_of(course: Course, kind: type[Result], **fields: Any) -> Result:

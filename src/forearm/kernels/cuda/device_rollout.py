@@ -14,7 +14,16 @@ from numpy.typing import ArrayLike
 
 from forearm.errors import InputError
 from forearm.kernels.arrays import DType, apart, as_numbers, copied, results_for
-from forearm.kernels.batch_rollout import Rollout, RolloutOwner, arrays_of, pair_of, request_of
+from forearm.kernels.batch_rollout import (
+    Extras,
+    Rollout,
+    RolloutOwner,
+    arrays_of,
+    pair_of,
+    request_of,
+    rollout_with,
+    sums_for,
+)
 from forearm.kernels.cuda.array_libraries import library_of
 from forearm.kernels.cuda.device_arrays import DeviceArray, check_device, check_numbers, is_across
 from forearm.kernels.cuda.device_compiled import ENTRY, LoadedKernel, kept_or_assembled
@@ -48,6 +57,7 @@ def simulate(
     driving: Mapping[str, Any],
     call: Call,
     index: int,
+    extras: Extras = Extras(),  # noqa: B008
 ) -> Rollout:
     """Where arms go, as `Kernel.simulate` says; `index` is the device for arrays of the host's."""
     if call.threads is not None:
@@ -58,9 +68,13 @@ def simulate(
     if controller is not None:
         what = "controller, reference"
         drive = np.empty(0) if controller.reference is None else controller.reference
-    run = _DeviceRun(owner, plan, what, controller)
+    run = _DeviceRun(owner, plan, what, controller, extras)
     out = pair_of(call.out)
     if any(library_of(x) for x in (*states, drive)):
+        if extras.summaries or (controller is not None and controller.gains is not None):
+            raise InputError(
+                "simulate: summaries and gains are taken with arrays of the host only; give NumPy arrays."
+            )
         return run.beside(states, drive, replace(call, out=out))
     check_on_host(call)
     return run.there_and_back(states, drive, replace(call, out=out), index)
@@ -70,9 +84,15 @@ class _DeviceRun:
     """A rollout that was asked for; `what` drives the arms."""
 
     def __init__(
-        self, owner: RolloutOwner, plan: RolloutPlan, what: str, controller: TracedController | None
+        self,
+        owner: RolloutOwner,
+        plan: RolloutPlan,
+        what: str,
+        controller: TracedController | None,
+        extras: Extras,
     ) -> None:
         self.owner, self.plan, self.what, self.controller = owner, plan, what, controller
+        self.extras = extras
         self.dtype, self.n = np.dtype(owner.dtype), owner.arm.n
 
     def beside(self, states: tuple[Any, Any], drive: Any, call: Call) -> Rollout:
@@ -117,8 +137,11 @@ class _DeviceRun:
         given = arrays_of(owner, states, plan, (self.what, drive), self.controller, call.parameters)
         asked = results_for([plan.result(given.batch, n)] * 2, call.out, self.dtype)
         inputs = [given.q0, given.qd0, given.drive, given.parameters]
-        results = [apart(array, inputs) for array in asked]
         count = given.batch[0] if given.batch else 1
+        sums = sums_for(self.request(given.drive.shape), count, self.dtype)
+        results = [apart(array, inputs) for array in asked]
+        if sums.size:
+            results.append(sums if given.batch else sums[0])
         by_arm = [len(a) == count and a.ndim == axes for a, axes in zip(inputs, (2, 2, 3, 2), strict=True)]
         by_arm[2] = by_arm[2] or (given.drive.ndim == 2 and given.drive_strides[0] > 0)
         row = sum(a.nbytes for a, own in zip(inputs, by_arm, strict=True) if own) + 2 * results[0].nbytes
@@ -134,7 +157,14 @@ class _DeviceRun:
             for to, source in zip(outs, made, strict=True):
                 device.copy_out(to.ctypes.data, source.address, to.nbytes)
             device.synchronize_stream(0)
-        return Rollout(*copied(results, asked))
+        return rollout_with(copied(results[:2], asked), sums, plan, self.extras)
+
+    def request(self, drive: Shape) -> RolloutRequest:
+        """What is compiled, for what drives the arms in an array of this shape."""
+        what = "controller" if self.controller is not None else self.what
+        return request_of(
+            self.owner, self.plan.method, what, self.controller, self._width(drive), self.extras
+        )
 
     def launched(
         self,
@@ -147,16 +177,16 @@ class _DeviceRun:
     ) -> None:
         """The kernel on arrays of a device; strides are those of what drives the arms."""
         plan, (q0, qd0, u, parameters) = self.plan, arrays
-        what = "controller" if self.controller is not None else self.what
         row, step = drive_strides
-        request = request_of(self.owner, plan.method, what, self.controller, self._width(u.shape))
+        request = self.request(u.shape)
         drives, period = (u.address, parameters.address, 0), 1
         strides = row, step, state_stride(parameters.shape), 0, 0
         if self.controller is not None:
             drives, period = (0, parameters.address, u.address), self.controller.period
             strides = 0, 0, strides[2], row, step
         numbers = plan.steps, plan.record, period, state_stride(q0.shape), state_stride(qd0.shape), *strides
-        places = q0.address, qd0.address, *drives, *(a.address for a in results)
+        left = [a.address for a in results]
+        places = q0.address, qd0.address, *drives, *left, *[0] * (3 - len(left))
         loaded_rollout(request, index).call(
             stream, (*places, *numbers, bits_of(plan.h, self.dtype)), batch[0] if batch else 1
         )

@@ -13,7 +13,16 @@ from forearm.counting.quantities import per_quantity
 from forearm.drives.bearings import bearing_friction
 from forearm.drives.transmission import efficiency, through
 from forearm.dynamics import inverse
-from forearm.reproduce.friction_study import LOADS, TABLE_3_4, Study, arm, fitted, gears, study, without_gears
+from forearm.reproduce.friction_study import (
+    LOADS,
+    TABLE_3_4,
+    FrictionStudy,
+    arm,
+    fitted,
+    gears,
+    study,
+    without_gears,
+)
 from forearm.reproduce.recompute import Figures
 from forearm.symbols import Graph
 from forearm.symbols.counts import Counts
@@ -238,5 +247,5 @@ def _share(holds: np.ndarray, among: np.ndarray) -> float:
     return float(holds[among].mean())
 
 
-def _mean_ratio(found: Study) -> float:
+def _mean_ratio(found: FrictionStudy) -> float:
     return float(np.abs(found.total - found.basic).mean() / np.abs(found.basic).mean())

@@ -1,0 +1,287 @@
+"""`forearm sweep`: the rows of a study computed, watched, and shown."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from forearm.cli.command import Command, add_json, group, names_of, show_json
+from forearm.cli.numbers import Whole
+from forearm.cli.outputs import check_output, check_page, tell_written
+from forearm.cli.progress import ProgressBar
+from forearm.cli.sweep_engines import ALL, executor_of
+from forearm.cli.terminal import complain, is_terminal, show
+from forearm.errors import InputError
+from forearm.studies.description import study_of
+from forearm.studies.engines.cluster_scripts import part_range, slurm_script
+from forearm.studies.engines.runner import ENGINES
+from forearm.studies.engines.sweep import sweep
+from forearm.studies.results import StudyResults
+from forearm.studies.storage.manifest import MANIFEST
+from forearm.studies.storage.result_folder import ResultFolder
+from forearm.studies.study import Study
+from forearm.studies.variable_units import variable_unit
+from forearm.tables import Report, number
+
+LOOKED = 0.5  # s between two looks at a folder that is watched
+SAID = 10.0  # s between two lines about it where there is no terminal
+MOST_SHOWN = 24  # variables and figures that are listed
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "study", metavar="STUDY", help="a study file (.toml), or the folder of results of one, to go on with"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FOLDER", help="keep results there (default: NAME-results for NAME.toml)"
+    )
+    add_json(parser)
+    where = group(parser, "where rows are computed")
+    where.add_argument(
+        "--engine", choices=ALL, default="threads", metavar="NAME", help=names_of(ALL, "threads")
+    )
+    where.add_argument(
+        "--workers", type=Whole(1), metavar="N", help="that compute at a time (default: as many as there are)"
+    )
+    where.add_argument(
+        "--scheduler", metavar="ADDRESS", help="of a Dask or Ray cluster that runs (default: on this machine)"
+    )
+    where.add_argument(
+        "--part", metavar="I/N", help="only the Ith of N shares, on a cluster without a service"
+    )
+    where.add_argument(
+        "--check", action="store_true", help="read the study, say what it has, compute nothing"
+    )
+    script = group(parser, "a script for a cluster")
+    script.add_argument("--emit", choices=("slurm",), metavar="NAME", help="print a job script: slurm")
+    script.add_argument(
+        "--jobs", type=Whole(1), default=10, metavar="N", help="that share the rows (default: 10)"
+    )
+    script.add_argument("--cpus", type=Whole(1), default=1, metavar="N", help="of each job (default: 1)")
+    script.add_argument("--time", metavar="LIMIT", help="of each job, such as 02:00:00")
+    script.add_argument("--memory", metavar="SIZE", help="of each job, such as 4G")
+    script.add_argument("--partition", metavar="NAME", help="where jobs run")
+    script.add_argument(
+        "--setup",
+        action="append",
+        default=[],
+        metavar="LINE",
+        help="of shell that comes first; may be repeated",
+    )
+    results = group(parser, "results")
+    results.add_argument(
+        "--watch", action="store_true", help="look on while others compute, until all is done"
+    )
+    results.add_argument("--report", metavar="FILE", help="write a page for a browser: .html")
+    results.add_argument(
+        "--worst", type=Whole(0, 100), default=3, metavar="N", help="worst rows per figure in it (default: 3)"
+    )
+    results.add_argument("--csv", metavar="FILE", help="write all rows as a table: .csv")
+    results.add_argument("--row", type=Whole(0), metavar="K", help="show row K, computed again by itself")
+    results.add_argument("--html", metavar="FILE", help="with --row: write a page that plays its simulation")
+
+
+def _run(given: argparse.Namespace) -> int:
+    check_page("--report", given.report)
+    check_page("--html", given.html)
+    check_output("--csv", given.csv, (".csv",))
+    if given.html is not None and given.row is None:
+        raise InputError("--html: a page of one row; give --row K as well, or --report FILE for all of them.")
+    study, folder = _study_and_folder(given)
+    if given.emit is not None:
+        print(_script(given, study, folder), end="")
+        return 0
+    if given.check:
+        return _tell_study(given, study)
+    if given.row is not None:
+        return _tell_row(given, study, folder)
+    results = _watched(folder) if given.watch else _computed(given, study, folder)
+    with ProgressBar("reading results") as bar:
+        if given.report is not None:
+            results.report(given.report, worst=given.worst, progress=bar)
+        if given.csv is not None:
+            results.to_csv(given.csv)
+        said = results.told() if not given.json else None
+    if said is None:
+        show_json(_document(results))
+        return 0
+    show(said)
+    tell_written([given.report, given.csv])
+    return 0
+
+
+def _study_and_folder(given: argparse.Namespace) -> tuple[Study, Path]:
+    """The study of a file, with the folder of its results; or that of a folder."""
+    place = Path(given.study)
+    if (place / MANIFEST).is_file():
+        if given.output is not None:
+            raise InputError("-o: results go on in their own folder; leave it out, or name a study file.")
+        return study_of(ResultFolder.at(place).manifest), place
+    if place.is_dir():
+        raise InputError(
+            f"{place}: a folder without {MANIFEST}, so no results of a study; name a study file (.toml)."
+        )
+    if place.suffix.lower() != ".toml":
+        raise InputError(f"{place}: expected a study file that ends in .toml, or a folder of results.")
+    return Study.read(place), Path(given.output or f"{place.stem}-results")
+
+
+def _computed(given: argparse.Namespace, study: Study, folder: Path) -> StudyResults:
+    parts = None
+    if given.part is not None:
+        parts = part_range(given.part, -(-study.rows // study.rows_per_part))
+    own = given.engine if given.engine in ENGINES else "threads"
+    workers = given.workers if given.engine in ENGINES else None
+    try:
+        with (
+            ProgressBar(f"{study.name}: {study.rows} rows") as bar,
+            executor_of(given.engine, given.scheduler, given.workers) as executor,
+        ):
+            return sweep(
+                study,
+                executor,
+                folder=folder,
+                engine=own,
+                workers=workers,
+                parts=parts,
+                progress=RowProgress(bar),
+            )
+    except KeyboardInterrupt:
+        complain(f"{ResultFolder.at(folder).kept()}; the same command goes on.", kind="note")
+        raise
+
+
+class RowProgress:
+    """What a bar is told of rows: how many a second this run computes, and what an earlier one had done."""
+
+    def __init__(self, bar: ProgressBar) -> None:
+        self._bar = bar
+        self._start: tuple[float, float] | None = None
+
+    def __call__(self, done: float, total: float, what: str) -> None:
+        """A `Progress`."""
+        now = time.monotonic()
+        if self._start is None:
+            self._start = now, done
+            self._bar.before = done
+        seconds, rows = now - self._start[0], done - self._start[1]
+        rate = f", {number(rows / seconds, 3)} rows/s" if seconds > 0.0 and rows > 0.0 else ""
+        self._bar(done, total, what + rate)
+
+
+def _watched(folder: Path) -> StudyResults:
+    """Look on until all parts are there."""
+    found = ResultFolder.at(folder)
+    said = -SAID
+    with ProgressBar(f"watching {folder}") as bar:
+        while True:
+            now = found.progress_now()
+            rows = min(now.parts_done * found.rows_per_part, found.rows)
+            rate = now.parts_per_s * found.rows_per_part
+            left = f", {(found.rows - rows) / rate:.0f} s left" if rate and rows < found.rows else ""
+            line = f"{rows:,} of {found.rows:,} rows, {number(rate, 3)} rows/s{left}"
+            bar.say(line)
+            if not is_terminal(sys.stderr) and time.monotonic() - said >= SAID:
+                said = time.monotonic()
+                complain(line, kind="note")
+            if now.parts_done >= now.parts:
+                return StudyResults.read(folder)
+            time.sleep(LOOKED)
+
+
+def _script(given: argparse.Namespace, study: Study, folder: Path) -> str:
+    command = ["forearm", "sweep", given.study]
+    if not (Path(given.study) / MANIFEST).is_file():
+        command += ["-o", str(folder)]
+    command += ["--workers", str(given.cpus)]
+    return slurm_script(
+        command,
+        given.jobs,
+        _word(study.name),
+        cpus=given.cpus,
+        time_limit=given.time,
+        memory=given.memory,
+        partition=given.partition,
+        setup=given.setup,
+    )
+
+
+def _word(name: str) -> str:
+    """A name as sbatch takes it."""
+    made = "".join(c if c.isascii() and c.isalnum() else "-" for c in name).strip("-")
+    return made[:40] or "study"
+
+
+def _tell_study(given: argparse.Namespace, study: Study) -> int:
+    parts = -(-study.rows // study.rows_per_part)
+    first = study.row(0)
+    if given.json:
+        document = {"name": study.name, "rows": study.rows, "parts": parts, "first_row": first}
+        show_json(document | {"figures": [c.name for c in study.columns]})
+        return 0
+    said = f"{study.name}: {study.rows} rows in {parts} parts, design {study.design.kind}"
+    listed = [
+        [v.name, ", ".join(v.of[:3]), _shown(first[v.name]), variable_unit(v, study.arm)]
+        for v in study.variables[:MOST_SHOWN]
+    ]
+    wanted = [[c.name, c.unit, c.title] for c in study.columns[:MOST_SHOWN]]
+    more = len(study.columns) - len(wanted)
+    tables = [
+        Report(["variable", "what it is", "in row 0", "unit"], listed, "What differs"),
+        Report(["figure", "unit", "what it is"], wanted, "Figures", (), [f"and {more} more"] if more else ()),
+    ]
+    show(Report(before=[said], parts=tables))
+    return 0
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else number(value)
+
+
+def _tell_row(given: argparse.Namespace, study: Study, folder: Path) -> int:
+    from forearm.studies.rows.evaluation import RowEvaluation
+    from forearm.studies.rows.row_simulation import simulate_row
+
+    values = study.row(given.row)
+    with ProgressBar(f"row {given.row} of {study.name}"):
+        figures = {
+            name: float(x[0])
+            for name, x in RowEvaluation(study).rows(given.row, given.row + 1).items()
+            if name not in values
+        }
+        if given.html is not None:
+            simulate_row(study, given.row).to_html(given.html)
+    if given.json:
+        show_json({"row": given.row, "variables": values, "figures": figures})
+        return 0
+    units = {column.name: column.unit for column in study.columns}
+    tables = [
+        Report(["variable", "value"], [[name, _shown(x)] for name, x in values.items()]),
+        Report(["figure", "value", "unit"], [[name, number(x), units[name]] for name, x in figures.items()]),
+    ]
+    show(Report(before=[f"{study.name}, row {given.row}"], parts=tables))
+    tell_written([given.html])
+    return 0
+
+
+def _document(results: StudyResults) -> dict[str, Any]:
+    return {
+        "name": results.name,
+        "folder": str(results.path),
+        "rows": results.rows,
+        "done": results.done,
+        "variables": [v.name for v in results.variables],
+        "figures": results.summary(),
+    }
+
+
+COMMAND = Command(
+    "forearm sweep study.toml -o results --report report.html\n"
+    "forearm sweep results --row 2 --html row2.html\n"
+    "forearm sweep study.toml -o results --emit slurm --jobs 40",
+    _add_arguments,
+    _run,
+)

@@ -1,0 +1,116 @@
+"""What drives the rows of many simulations: torques, voltages, schedules or a controller, for all of them or
+for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError
+from forearm.kernels.rollout_arguments import strides_of
+from forearm.kernels.traced_controller import TracedController, as_controller
+from forearm.simulation.schedule import Schedule
+from forearm.values import as_floats
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class RowInputs:
+    """What drives the arms, by the names that `Kernel.simulate` has: inputs (n,), or (B or 1, steps or 1, n);
+    or a controller. `is_held` says that nothing changes from step to step.
+    """
+
+    torque: Floats | None = None
+    voltage: Floats | None = None
+    controller: TracedController | None = None
+    is_held: bool = True
+
+    @property
+    def inputs(self) -> list[Floats]:
+        """Torques or voltages, if these drive."""
+        return [x for x in (self.torque, self.voltage) if x is not None]
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """How many rows there are, by what has one for each arm."""
+        found: dict[str, tuple[Any, int]] = {"torque": (self.torque, 3), "voltage": (self.voltage, 3)}
+        if self.controller is not None:
+            found |= {"controller, gains": (self.controller.gains, 2)}
+            found |= {"controller, reference": (self.controller.reference, 3)}
+        return {name: len(x) for name, (x, axes) in found.items() if np.ndim(x) == axes and len(x) != 1}
+
+    @property
+    def by_voltage(self) -> bool:
+        """Whether voltages drive motors."""
+        is_law = self.controller is not None and self.controller.output == "voltage"
+        return self.voltage is not None or is_law
+
+    def by_row(self, arm: Arm, count: int, steps: int) -> RowInputs:
+        """It for so many rows, checked; what a controller reads has an axis for rows and one for steps."""
+        for name, x in (("torque", self.torque), ("voltage", self.voltage)):
+            if x is not None:
+                strides_of(f"simulate_many, {name}", x.shape, arm.n, (count,), steps)
+        law = self.controller
+        if law is None or law.reference is None or np.ndim(law.reference) != 2:
+            return self
+        given = np.asarray(law.reference)
+        where = "simulate_many, controller, reference"
+        row, _ = strides_of(where, given.shape, given.shape[-1], (count,), steps)
+        return replace(self, controller=replace(law, reference=given[:, None] if row else given[None]))
+
+    def of(self, rows: slice, count: int) -> dict[str, Any]:
+        """What drives some of the rows; what they share stays whole."""
+
+        def some(x: Any, axes: int) -> Any:
+            return x[rows] if x is not None and np.ndim(x) == axes and len(x) == count else x
+
+        law = self.controller
+        if law is not None:
+            law = replace(law, gains=some(law.gains, 2), reference=some(law.reference, 3))
+        return {"torque": some(self.torque, 3), "voltage": some(self.voltage, 3), "controller": law}
+
+
+def row_inputs(arm: Arm, given: Mapping[str, Any], steps: int, step: float) -> RowInputs:
+    """What drives, as arrays: a schedule by step, where lines between its rows go on in steps."""
+    named = {name: x for name, x in given.items() if x is not None}
+    if len(named) > 1:
+        raise InputError(
+            f"simulate_many: expected one of torque, voltage and controller, got {' and '.join(named)}."
+        )
+    for name, x in named.items():
+        if name == "controller":
+            return RowInputs(controller=_with_arrays(as_controller(x)), is_held=False)
+        if isinstance(x, Schedule):
+            x.check_for(arm, "voltage" if name == "voltage" else "torque")
+            t = step * np.arange(float(steps))
+            rows = x.held_at(t, step) if x.how == "hold" else x.values_at(t + 0.5 * step)
+            return _inputs(name, rows[None], is_held=False)
+        array = as_array(x, f"simulate_many, {name}")
+        is_held = array.ndim < 3
+        array = np.full(arm.n, array) if array.ndim == 0 else array[:, None] if array.ndim == 2 else array
+        return _inputs(name, array, is_held)
+    return RowInputs()
+
+
+def _inputs(name: str, array: Floats, is_held: bool) -> RowInputs:
+    if name == "voltage":
+        return RowInputs(voltage=array, is_held=is_held)
+    return RowInputs(torque=array, is_held=is_held)
+
+
+def _with_arrays(law: TracedController) -> TracedController:
+    gains, reference = (None if x is None else np.asarray(x) for x in (law.gains, law.reference))
+    return replace(law, gains=gains, reference=reference)
+
+
+def as_array(given: ArrayLike, what: str) -> Floats:
+    """Numbers as an array, which is the one that was given where it can be: it may be large."""
+    is_plain = isinstance(given, np.ndarray) and given.dtype == np.float64
+    return np.asarray(given) if is_plain else as_floats(given, what)

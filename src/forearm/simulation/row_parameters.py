@@ -1,0 +1,211 @@
+"""Numbers of arms that differ from row to row, as the open parameters of one kernel: those by name, and
+bodies added to links, a payload in the hand and counterweights, which the links that carry them take over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.arm.change import merged
+from forearm.arm.link import Link
+from forearm.errors import InputError, NameNotFound, suggest
+from forearm.reduction.symbolic import chosen_parameters
+from forearm.simulation.row_checks import check_rows, check_tensors
+from forearm.spatial import TENSOR
+from forearm.values import as_floats
+
+Floats = NDArray[np.float64]
+Bodies = tuple[Floats, Floats, Floats]  # masses (B,), centres (B, 3) and inertias (B, 3, 3) about them
+BODY = ("mass", *(f"com.{axis}" for axis in "xyz"), *(f"inertia.{key}" for key in TENSOR))
+PAYLOAD = tuple(f"payload.{key}" for key in BODY)
+SAME = 1e-12  # what rounding leaves of numbers near 1
+
+
+@lru_cache(maxsize=32)
+def added_bodies(arm: Arm) -> dict[str, tuple[str, Floats]]:
+    """What may be added to an arm: "payload", and "counterweight.LINK" of each link that moves; with the link
+    that carries it and its frame in that link's. Links and joints that are called so keep their names.
+    """
+    named = {*(link.name for link in arm.links), *(joint.name for joint in arm.tree)}
+    made = {} if "payload" in named else {"payload": (arm.hand.link, arm.hand.pose)}
+    if "counterweight" not in named:
+        moving = [link.name for link in arm.links if arm.moving.frames[link.name][0] >= 0]
+        made |= {f"counterweight.{name}": (name, np.eye(4)) for name in moving}
+    return made
+
+
+def added_body_names(arm: Arm) -> tuple[str, ...]:
+    """The names of all numbers of bodies that may be added to an arm."""
+    return tuple(f"{body}.{key}" for body in added_bodies(arm) for key in BODY)
+
+
+def is_added_body(arm: Arm, name: str) -> bool:
+    """Whether a name says something of a payload or a counterweight."""
+    return name.partition(".")[0] in {body.partition(".")[0] for body in added_bodies(arm)}
+
+
+def open_names(arm: Arm, names: Iterable[str]) -> tuple[str, ...]:
+    """The parameters of an arm that must stay open for these to differ, in the arm's order."""
+    given = tuple(names)
+    asked = [name for name in given if not is_added_body(arm, name)]
+    chosen = chosen_parameters(arm, asked) if asked else {}
+    for name in asked:
+        if name not in chosen:
+            raise InputError(
+                f"parameters: {name!r} is more than one number; name one of them, such as "
+                f"{next(x for x in chosen if x.startswith(name) or name in ('all', 'drives'))!r}."
+            )
+    for link in _loads(arm, given):
+        asked += _changed(arm, link, frozenset(given))
+    return tuple(chosen_parameters(arm, asked)) if asked else ()
+
+
+def is_payload(arm: Arm, name: str) -> bool:
+    """Whether a name says something of what is in the hand, and not of a link that is called so."""
+    return name.startswith("payload.") and "payload" in added_bodies(arm)
+
+
+def row_values(arm: Arm, given: Mapping[str, ArrayLike], count: int) -> dict[str, ArrayLike]:
+    """Values of open parameters by name, a number or (count,), of arms that can exist.
+
+    Args:
+        arm: the arm.
+        given: values by name, each a number or (count,).
+        count: how many rows there are.
+    """
+    return opened_values(arm, checked_rows(arm, given, count), count)
+
+
+def opened_values(arm: Arm, given: Mapping[str, Floats], count: int) -> dict[str, ArrayLike]:
+    """Values of open parameters by name: added bodies become parts of their links.
+
+    Args:
+        arm: the arm.
+        given: values by name, each a number or (count,), as `checked_rows` leaves them.
+        count: how many rows there are.
+    """
+    values: dict[str, ArrayLike] = {name: x for name, x in given.items() if not is_added_body(arm, name)}
+    for link, bodies in _loads(arm, given).items():
+        made = _columns(_carried(arm, link, bodies, given, count))
+        values |= {f"{link}.{key}": made[key] for key in BODY}
+    names = open_names(arm, given)
+    return {name: x for name, x in values.items() if name in names}
+
+
+def checked_rows(arm: Arm, given: Mapping[str, ArrayLike], count: int) -> dict[str, Floats]:
+    """Values by name, each a number or (count,), of arms that can exist; InputError names the row of another.
+
+    Args:
+        arm: the arm.
+        given: values by name.
+        count: how many rows there are.
+    """
+    open_names(arm, given)
+    values: dict[str, Floats] = {}
+    for name, value in given.items():
+        is_plain = isinstance(value, np.ndarray) and value.dtype == np.float64
+        array = np.asarray(value) if is_plain else as_floats(value, f"parameters, {name}")
+        if array.shape not in ((), (count,)):
+            raise InputError(
+                f"parameters, {name}: expected a number, or {count} of them as there are rows, got shape "
+                f"{array.shape}."
+            )
+        values[name] = array
+    check_rows(arm, values)
+    own = arm.named_values
+    for link in arm.links:
+        check_tensors(link.name, values, own)
+    for bodies in _loads(arm, values).values():
+        for body in bodies:
+            check_tensors(body, values, {}, needs_mass=True)
+    return values
+
+
+def row_arm(arm: Arm, values: Mapping[str, float]) -> Arm:
+    """The arm of one row by itself."""
+    numbers = {name: float(x) for name, x in checked_rows(arm, values, 1).items()}
+    changed = arm.with_values({name: x for name, x in numbers.items() if not is_added_body(arm, name)})
+    for link, bodies in _loads(arm, numbers).items():
+        for body in bodies:
+            m, com, inertia = (x[0] for x in _body(body, numbers, 1))
+            pose = added_bodies(arm)[body][1]
+            added = Link(name=body, mass=float(m), com=com, inertia=inertia)
+            if not added.massless:
+                changed = changed.with_link(merged(changed.link(link), added, pose))
+    return changed
+
+
+def _loads(arm: Arm, names: Iterable[str]) -> dict[str, list[str]]:
+    """The links that carry something, with the bodies that these names are about."""
+    known = added_bodies(arm)
+    bodies: dict[str, set[str]] = {}
+    for name in names:
+        if not is_added_body(arm, name):
+            continue
+        body = next((x for x in known if name.startswith(f"{x}.") and name[len(x) + 1 :] in BODY), None)
+        if body is None:
+            raise NameNotFound(
+                f"parameters: no payload or counterweight of {arm.name!r} has a number {name!r}; "
+                f"{suggest(name, added_body_names(arm))}"
+            )
+        bodies.setdefault(body, set()).add(name)
+    made: dict[str, list[str]] = {}
+    for body in known:
+        if body in bodies:
+            if f"{body}.mass" not in bodies[body]:
+                raise InputError(
+                    f"parameters, {sorted(bodies[body])[0]}: a body without mass changes nothing; give "
+                    f"{body}.mass too."
+                )
+            made.setdefault(known[body][0], []).append(body)
+    return made
+
+
+@lru_cache(maxsize=256)
+def _changed(arm: Arm, link: str, names: frozenset[str]) -> tuple[str, ...]:
+    """The numbers of a link that are not always its own under these names, found with generic values: those
+    that stay what they are need not be open.
+    """
+    draw = np.random.default_rng(1)
+    trial = {name: draw.uniform(0.5, 1.5, 1) for name in sorted(names)}
+    made = _columns(_carried(arm, link, _loads(arm, names)[link], trial, 1))
+    own = {key: arm.named_values[f"{link}.{key}"] for key in BODY}
+    return tuple(f"{link}.{key}" for key in BODY if abs(float(made[key][0]) - own[key]) > SAME)
+
+
+def _carried(
+    arm: Arm, link: str, bodies: Iterable[str], values: Mapping[str, ArrayLike], count: int
+) -> Bodies:
+    """A link with the bodies that it carries, by the parallel-axis theorem for two at a time."""
+    m1, c1, I1 = _body(link, {**arm.named_values, **values}, count)
+    for body in bodies:
+        m2, com, inertia = _body(body, values, count)
+        T = added_bodies(arm)[body][1]
+        away = com @ T[:3, :3].T + T[:3, 3] - c1
+        m = m1 + m2
+        share = np.divide(m2, m, out=np.zeros(count), where=m > 0.0)
+        across = (away * away).sum(axis=-1)[:, None, None] * np.eye(3) - away[:, :, None] * away[:, None, :]
+        I1 = I1 + T[:3, :3] @ inertia @ T[:3, :3].T + (m1 * share)[:, None, None] * across
+        m1, c1 = m, c1 + share[:, None] * away
+    return m1, c1, I1
+
+
+def _body(prefix: str, known: Mapping[str, ArrayLike], count: int) -> Bodies:
+    """A body of each row, by the names of its numbers; what is not known is 0."""
+    rows = [np.broadcast_to(np.asarray(known.get(f"{prefix}.{key}", 0.0)), (count,)) for key in BODY]
+    inertia = np.empty((count, 3, 3))
+    for row, (i, k) in zip(rows[4:], TENSOR.values(), strict=True):
+        inertia[:, i, k] = inertia[:, k, i] = row
+    return rows[0], np.stack(rows[1:4], axis=-1), inertia
+
+
+def _columns(bodies: Bodies) -> dict[str, Floats]:
+    """The way back."""
+    m, c, inertia = bodies
+    columns = [m, *c.T, *(inertia[:, i, k] for i, k in TENSOR.values())]
+    return {key: np.ascontiguousarray(x) for key, x in zip(BODY, columns, strict=True)}

@@ -1,0 +1,241 @@
+"""Figures of runs by name, each written once over any scalar: torques, speeds, voltages, energies, errors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.kernels.rollout_summary import StepView, Summary
+from forearm.symbols.scalars import choose, hinge, maximum, minimum, root
+
+Floats = NDArray[Any]
+HALF = 0.5
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Something that each step or sample of a motion has, and how a motion's figure is made of it.
+
+    Args:
+        of: function of a `StepView` that gives (size,) symbols, or arrays of samples.
+        reduction: "peak" (largest magnitude), "rms", "sum", "least", or "first" (when it is first above 0).
+        size: how many; None: one per joint.
+    """
+
+    of: Callable[[StepView], Any]
+    reduction: str
+    size: int | None = None
+
+    def summary(self, name: str) -> Summary:
+        """It as a figure that rollouts sum up."""
+        return REDUCTIONS[self.reduction](name, self.of, self.size)
+
+    def over(self, samples: StepView) -> Floats:
+        """The figure of motions that are given as arrays (..., T) over time, (..., size)."""
+        values = self.of(samples)
+        return np.stack(np.broadcast_arrays(*[OVER_TIME[self.reduction](x) for x in values]), axis=-1)
+
+
+def peak(name: str, of: Callable[[StepView], Any], size: int | None = None) -> Summary:
+    """The largest magnitude of something over the steps.
+
+    Args:
+        name: what it is called.
+        of: function of a `StepView` that gives (size,) symbols.
+        size: how many; None: one per joint.
+    """
+
+    def update(step: StepView, sums: Any) -> list[Any]:
+        return [maximum(now, maximum(x, -x)) for now, x in zip(sums, of(step), strict=True)]
+
+    return Summary(name, update, size)
+
+
+def rms(name: str, of: Callable[[StepView], Any], size: int | None = None) -> Summary:
+    """The root mean square of something over the steps.
+
+    Args:
+        name: what it is called.
+        of: function of a `StepView` that gives (size,) symbols.
+        size: how many; None: one per joint.
+    """
+
+    def update(step: StepView, sums: Any) -> list[Any]:
+        return [now + x * x for now, x in zip(sums, of(step), strict=True)]
+
+    return Summary(name, update, size, finish=_root_mean)
+
+
+def total(name: str, of: Callable[[StepView], Any], size: int | None = 1) -> Summary:
+    """The sum of something over the steps.
+
+    Args:
+        name: what it is called.
+        of: function of a `StepView` that gives (size,) symbols, what a step adds.
+        size: how many; None: one per joint.
+    """
+    return Summary(name, lambda step, sums: [now + x for now, x in zip(sums, of(step), strict=True)], size)
+
+
+def least(name: str, of: Callable[[StepView], Any], size: int | None = None) -> Summary:
+    """The least value of something over the steps.
+
+    Args:
+        name: what it is called.
+        of: function of a `StepView` that gives (size,) symbols.
+        size: how many; None: one per joint.
+    """
+
+    def update(step: StepView, sums: Any) -> list[Any]:
+        values = zip(sums, of(step), strict=True)
+        return [now if x is math.inf else minimum(now, x) for now, x in values]  # no number on a graph
+
+    return Summary(name, update, size, start=math.inf)
+
+
+def first_time(name: str, of: Callable[[StepView], Any], size: int | None = 1) -> Summary:
+    """The end of the first step at which something is above 0, s; infinite where it never is.
+
+    Args:
+        name: what it is called.
+        of: function of a `StepView` that gives (size,) symbols.
+        size: how many; None: one per joint.
+    """
+
+    def update(step: StepView, sums: Any) -> list[Any]:
+        values = zip(sums, of(step), strict=True)
+        return [minimum(now, choose(0.0, x, step.t + step.h, now)) for now, x in values]
+
+    return Summary(name, update, size, start=math.inf)
+
+
+def last_time(name: str, of: Callable[[StepView], Any], size: int | None = 1) -> Summary:
+    """The start of the last step at which something is above 0, s; 0 where it never is.
+
+    Args:
+        name: what it is called.
+        of: function of a `StepView` that gives (size,) symbols.
+        size: how many; None: one per joint.
+    """
+
+    def update(step: StepView, sums: Any) -> list[Any]:
+        return [choose(0.0, x, step.t, now) for now, x in zip(sums, of(step), strict=True)]
+
+    return Summary(name, update, size)
+
+
+def _root_mean(sums: Floats, steps: int, step: float) -> Floats:
+    return np.asarray(np.sqrt(sums / max(steps, 1)))
+
+
+REDUCTIONS: dict[str, Callable[..., Summary]] = {
+    "peak": peak,
+    "rms": rms,
+    "sum": total,
+    "least": least,
+    "first": first_time,
+}
+OVER_TIME: dict[str, Callable[[Any], Any]] = {
+    "peak": lambda x: np.abs(x).max(axis=-1),
+    "rms": lambda x: np.sqrt(np.mean(np.square(x), axis=-1)),
+    "sum": lambda x: np.sum(x, axis=-1),
+    "least": lambda x: np.min(x, axis=-1),
+}
+
+
+def _work(step: StepView) -> list[Any]:
+    """Of all motors over a step, J: exact where torques are held."""
+    rows = zip(step.tau, step.tau_next, step.q, step.q_next, strict=True)
+    return [(HALF * (a + b)) * (after - before) for a, b, before, after in rows]
+
+
+def _losses(step: StepView) -> list[Any]:
+    """R i^2 of each motor over a step, J."""
+    return [step.constants(j)[1] * i * i * step.h for j, i in enumerate(step.current)]
+
+
+def _total(values: list[Any]) -> list[Any]:
+    made = values[0]
+    for x in values[1:]:
+        made = made + x
+    return [made]
+
+
+def _drawn(step: StepView) -> list[Any]:
+    """What each motor takes from its supply over a step, J; what it would give back is lost."""
+    return _total([hinge(w + loss) for w, loss in zip(_work(step), _losses(step), strict=True)])
+
+
+def _hand_error(step: StepView) -> list[Any]:
+    """How far the hand is from where it is wanted, m."""
+    wanted = step.q + step.error
+    here, there = (step.model.forward_kinematics(q)[:3, 3] for q in (step.q, wanted))
+    away = there - here
+    return [root(away[0] * away[0] + away[1] * away[1] + away[2] * away[2])]
+
+
+def _margins(step: StepView) -> list[Any]:
+    """How far each joint is from the nearer of its limits, rad (m); below 0 beyond it."""
+    made = []
+    for q, joint in zip(step.q, step.model.tracing.arm.joints, strict=True):
+        bounds = (1.0, joint.limits.upper), (-1.0, joint.limits.lower)
+        ends = [sign * (bound - q) for sign, bound in bounds if math.isfinite(bound)]
+        made.append(minimum(*ends) if len(ends) == 2 else ends[0] if ends else math.inf)
+    return made
+
+
+def _nearest(step: StepView) -> list[Any]:
+    nearest: Any = math.inf
+    for x in _margins(step):
+        nearest = x if nearest is math.inf else nearest if x is math.inf else minimum(nearest, x)
+    return [nearest]
+
+
+def _beyond(step: StepView) -> Any:
+    nearest = _nearest(step)[0]
+    return -1.0 if nearest is math.inf else -nearest
+
+
+QUANTITIES: dict[str, Quantity] = {
+    "peak_torque": Quantity(lambda step: step.tau, "peak"),
+    "rms_torque": Quantity(lambda step: step.tau, "rms"),
+    "peak_speed": Quantity(lambda step: step.qd, "peak"),
+    "peak_voltage": Quantity(lambda step: step.voltage, "peak"),
+    "rms_voltage": Quantity(lambda step: step.voltage, "rms"),
+    "peak_current": Quantity(lambda step: step.current, "peak"),
+    "rms_current": Quantity(lambda step: step.current, "rms"),
+    "work": Quantity(lambda step: _total(_work(step)), "sum", 1),
+    "copper_loss": Quantity(lambda step: _total(_losses(step)), "sum", 1),
+    "energy": Quantity(_drawn, "sum", 1),
+    "peak_error": Quantity(lambda step: step.error, "peak"),
+    "rms_error": Quantity(lambda step: step.error, "rms"),
+    "hand_error": Quantity(_hand_error, "peak", 1),
+    "limit_margin": Quantity(_nearest, "least", 1),
+    "limit_time": Quantity(lambda step: [_beyond(step)], "first", 1),
+}
+SUMMARIES: dict[str, Summary] = {name: quantity.summary(name) for name, quantity in QUANTITIES.items()}
+
+
+def summaries_of(asked: object, where: str) -> tuple[Summary, ...]:
+    """Figures by name, or as they are, each once."""
+    if isinstance(asked, str | Summary):
+        asked = (asked,)
+    if not isinstance(asked, list | tuple):
+        raise InputError(f"{where}: expected names of figures, or fa.Summary, got {shorten(asked)}.")
+    made: dict[str, Summary] = {}
+    for one in asked:
+        if not isinstance(one, str | Summary):
+            raise InputError(f"{where}: expected a name or a fa.Summary, got {shorten(one)}.")
+        if isinstance(one, str) and one not in SUMMARIES:
+            raise NameNotFound(f"{where}: there is no figure {shorten(one)}; {suggest(one, SUMMARIES)}")
+        figure = SUMMARIES[one] if isinstance(one, str) else one
+        if figure.name in made:
+            raise InputError(f"{where}: {figure.name!r} is asked for twice.")
+        made[figure.name] = figure
+    return tuple(made.values())

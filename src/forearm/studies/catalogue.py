@@ -1,0 +1,67 @@
+"""Motors that a study chooses from: constants, limits and mass by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from forearm.errors import InputError, located, shorten, suggest
+from forearm.values import check_number
+
+NEEDED = ("torque_constant", "resistance")
+OPEN = (*NEEDED, "rotor_inertia")  # what the kernel is given by row
+
+
+@dataclass(frozen=True)
+class CatalogueMotor:
+    """A motor that may take the place of a joint's own; the gear ratio stays the joint's.
+
+    Args:
+        torque_constant: N m / A, and V s / rad.
+        resistance: of the winding, ohm.
+        rotor_inertia: on the motor side, kg m^2.
+        max_voltage: V; None: any.
+        max_current: A; None: any.
+        continuous_current: that it bears for ever, A; None: any.
+        mass: kg, for the figure `motor_mass`; it is not added to a link.
+    """
+
+    torque_constant: float
+    resistance: float
+    rotor_inertia: float = 0.0
+    max_voltage: float | None = None
+    max_current: float | None = None
+    continuous_current: float | None = None
+    mass: float = 0.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            where = f"motor, {field.name}"
+            if field.name in ("rotor_inertia", "mass"):
+                value = check_number(value, where, minimum=0.0)
+            elif value is not None or field.name in NEEDED:
+                value = check_number(value, where, above=0.0)
+            object.__setattr__(self, field.name, value)
+
+    @property
+    def fields(self) -> dict[str, float]:
+        """The table of a study file that says it."""
+        return {f.name: x for f in fields(self) if (x := getattr(self, f.name)) is not None}
+
+
+def motor_of(name: str, given: Mapping[str, Any]) -> CatalogueMotor:
+    """The motor that a table of a study file says."""
+    known = [f.name for f in fields(CatalogueMotor)]
+    where = f"motors, {shorten(name)}"
+    if not isinstance(given, Mapping):
+        raise InputError(f"{where}: expected a table of {', '.join(known)}, got {shorten(given)}.")
+    for key in given:
+        if key not in known:
+            raise InputError(f"{where}: there is no {shorten(key)}; {suggest(str(key), known)}")
+    for key in NEEDED:
+        if key not in given:
+            raise InputError(f"{where}: the key {key!r} is missing.")
+    with located(where):
+        return CatalogueMotor(**given)

@@ -1,0 +1,90 @@
+"""A study over the jobs of a cluster: which parts a share has, and the script that Slurm is given."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+
+from forearm.errors import InputError, shorten
+from forearm.values import check_whole
+
+SHARE = re.compile(r"(\d{1,9})/(\d{1,9})", re.ASCII)
+WORD = re.compile(r"[A-Za-z0-9][\w.,:+-]{0,99}", re.ASCII)  # of a line that sbatch itself reads
+SECONDS_BEFORE_END = 30  # between the request to end and the end of a job
+
+
+def part_range(text: str, parts: int) -> list[int]:
+    """The parts of share i of N: every Nth part from the ith on, so that shares cost about the same.
+
+    Args:
+        text: "i/N" with i from 1 to N, as `--part` takes it.
+        parts: How many parts the study has.
+    """
+    found = SHARE.fullmatch(text) if isinstance(text, str) else None
+    share, shares = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not 1 <= share <= shares:
+        raise InputError(f"part: expected i/N with i from 1 to N, such as 2/8, got {shorten(text)}.")
+    return list(range(share - 1, check_whole(parts, "parts", 0), shares))
+
+
+def slurm_script(
+    command: Sequence[str],
+    count: int,
+    name: str,
+    *,
+    cpus: int = 1,
+    time_limit: str | None = None,
+    memory: str | None = None,
+    partition: str | None = None,
+    setup: Sequence[str] = (),
+) -> str:
+    """A script for sbatch: an array of jobs, each with its share of the parts.
+
+    Submitted again, it computes what is missing.
+
+    Args:
+        command: The words of the command without `--part`, such as ["forearm", "sweep", "study.toml"].
+        count: How many jobs share the parts.
+        name: The name of the job, and of its log files.
+        cpus: Processors of a job.
+        time_limit: Of a job, as sbatch takes it, such as "02:00:00" (default: the partition's).
+        memory: Of a job, such as "4G" (default: the partition's).
+        partition: Where the jobs run (default: the cluster's).
+        setup: Lines of shell that come first, such as "module load python".
+    """
+    jobs, job_cpus = check_whole(count, "count", 1), check_whole(cpus, "cpus", 1)
+    if not command or not all(isinstance(word, str) and "\0" not in word for word in command):
+        raise InputError(f"command: expected a list of words, got {shorten(command)}.")
+    optional = {"time": time_limit, "mem": memory, "partition": partition}
+    options = {
+        "job-name": name,
+        "array": f"1-{jobs}",
+        "ntasks": "1",
+        "cpus-per-task": str(job_cpus),
+        **{key: value for key, value in optional.items() if value is not None},
+        "output": f"{name}-%A_%a.log",
+        "signal": f"TERM@{SECONDS_BEFORE_END}",
+    }
+    for key in ("job-name", *(key for key in optional if key in options)):
+        _check_word(options[key], key)
+    share = f'"${{SLURM_ARRAY_TASK_ID:?submit this with sbatch}}/{jobs}"'
+    lines = [
+        "#!/bin/bash",
+        *(f"#SBATCH --{key}={value}" for key, value in options.items()),
+        "",
+        "# Submit this script again to compute what is missing; what is complete is kept.",
+        "set -e",  # not -u, which scripts of modules and of conda do not stand
+        *setup,
+        # srun does not take --cpus-per-task over from sbatch, since Slurm 22.05
+        f"exec srun --cpus-per-task={job_cpus} {shlex.join(command)} --part {share}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _check_word(value: object, option: str) -> None:
+    if not isinstance(value, str) or not WORD.fullmatch(value):
+        raise InputError(
+            f"{option}: expected letters, digits and . , : + - _ only, as sbatch reads it, "
+            f"got {shorten(value)}."
+        )

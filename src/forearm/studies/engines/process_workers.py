@@ -1,0 +1,182 @@
+"""Processes of our own for the parts of a study: one that is killed loses its part and nothing else."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, CancelledError
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from typing import Any
+
+from forearm.errors import InputError, shorten
+from forearm.studies.storage.result_folder import StudyError
+
+GUARD = "if __name__ == '__main__':"
+WAIT = 0.5  # s that a process whose pipe has ended is given to end
+
+Task = Callable[[int], bytes]
+
+
+class WorkerDied(BrokenExecutor):
+    """A process of our own that ended in the middle of a part."""
+
+
+class InProcesses:
+    """A task that is run in another process, one for each thread that calls it.
+
+    Each process has a pipe of its own: unlike in ProcessPoolExecutor, a process that is killed while it
+    sends a result blocks nobody, no other part is lost with it, and it is known which part it was.
+    """
+
+    def __init__(self, task: Task) -> None:
+        _check_guarded()
+        try:
+            self._task = pickle.dumps(task)
+        except Exception as error:
+            raise InputError(
+                f"task: expected what pickle can send to another process, got {shorten(task)}: "
+                f"{shorten(str(error), 200)}. Define it at the top of a module, or take engine='threads'."
+            ) from error
+        self._local = threading.local()
+        self._lock = threading.Lock()
+        self._processes: list[tuple[SpawnProcess, Connection]] = []
+        self._is_closed = False
+        self._has_answered = False  # any process, ever
+        self._refusal: StudyError | None = None  # why processes cannot even start
+
+    def __call__(self, part: int) -> bytes:
+        """The bytes of a part, computed by this thread's process."""
+        process, pipe = self._own()
+        try:
+            pipe.send(part)
+            is_good, reply = pipe.recv()
+        except (EOFError, OSError) as error:
+            self._drop()
+            raise self._ended(process.exitcode) from error
+        except BaseException:  # the rest of a reply may be in the pipe
+            self._drop()
+            raise
+        self._has_answered = True
+        if not is_good:
+            raise reply
+        data: bytes = reply
+        return data
+
+    def close(self) -> None:
+        """End the processes, whatever they do."""
+        with self._lock:
+            self._is_closed = True
+            for process, _ in self._processes:
+                process.kill()
+            for process, _ in self._processes:
+                process.join()
+
+    def _ended(self, code: int | None) -> Exception:
+        """What to raise for a process that ended; where none can start, no part is tried again."""
+        if self._has_answered or code is None or code <= 0:
+            return WorkerDied(_ending(code))
+        self._refusal = StudyError(f"{_ending(code)}. A script must call this under {GUARD}")
+        return self._refusal
+
+    def _drop(self) -> None:
+        """Let go of this thread's process, which ended or no longer answers."""
+        process, pipe = own = self._local.own
+        del self._local.own
+        pipe.close()
+        process.join(WAIT)
+        process.kill()
+        process.join()
+        with self._lock:
+            if own in self._processes:
+                self._processes.remove(own)
+
+    def _own(self) -> tuple[SpawnProcess, Connection]:
+        if not hasattr(self._local, "own"):
+            with self._lock:  # starting one is no matter for two threads at a time
+                if self._is_closed:
+                    raise CancelledError
+                if self._refusal is not None:
+                    raise self._refusal
+                self._local.own = self._started()
+                self._processes.append(self._local.own)
+        own: tuple[SpawnProcess, Connection] = self._local.own
+        return own
+
+    def _started(self) -> tuple[SpawnProcess, Connection]:
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_serve, args=(theirs, self._task), daemon=True)
+        with _interrupts_blocked():
+            process.start()
+        theirs.close()  # so that the pipe ends when the process does
+        return process, ours
+
+
+def _check_guarded() -> None:
+    """Refuse to run in a process that only imports the script that started it: it would start others."""
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise StudyError(
+            "engine 'processes': every process imports the script that starts it, and this script runs "
+            f"the study when it is imported. Put the call under {GUARD}"
+        )
+
+
+@contextlib.contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Processes started here never see Ctrl-C, which is for the one that leads them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # first, as it ends with Ctrl-C unblocked
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _serve(pipe: Connection, pickled: bytes) -> None:
+    """What a process does: parts, until its pipe or its parent ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    task: Task | None = None
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            part = pipe.recv()
+            try:
+                task = task or pickle.loads(pickled)
+                reply: tuple[bool, Any] = (True, task(part))
+            except Exception as error:
+                reply = (False, _sendable(error))
+            pipe.send(reply)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _sendable(error: Exception) -> Exception:
+    """The error, or one with its text where it cannot be sent."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return StudyError(f"{type(error).__name__}: {error}")
+    return error
+
+
+def _ending(code: int | None) -> str:
+    if code is None or code >= 0:
+        return f"the process ended with code {code}; what it wrote to stderr says why"
+    hint = " (out of memory?)" if -code == 9 else ""
+    return f"the process ended by signal {-code}{hint}"

@@ -1,0 +1,347 @@
+"""Run the parts of a study on threads, on processes or on anybody's executor, and commit each as it comes.
+
+The tasks only compute; this process alone writes. Workers may die, and so may this process: the next run
+goes on with what is missing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecutor
+from typing import Any, NamedTuple, Protocol
+
+from forearm.errors import ForearmError, InputError, shorten
+from forearm.progress import Progress
+from forearm.studies.engines.process_workers import InProcesses, Task, WorkerDied
+from forearm.studies.storage.result_folder import ResultFolder, StudyError
+from forearm.values import check_choice, check_whole
+
+ENGINES = ("threads", "processes")
+ASKED = 5.0  # s after which an executor is asked again how many workers it has
+ROUNDS = 3  # looks at the folder: parts may go while others are computed
+MAX_SHOWN = 5  # failed parts in a message
+POLL = 0.05, 1.0  # s between two looks at futures that do not call back: at first, and at most
+WAKE = 0.5  # s: waiting for a queue cannot be interrupted on every system
+DASK_ENDED = ("closing", "closed")  # states of a client that found no scheduler again
+# Errors by which libraries say that a worker was lost, by name: they need not be installed here.
+LOST_WORKER = {
+    ("distributed", "KilledWorker"),
+    ("distributed", "CommClosedError"),
+    ("distributed", "FutureCancelledError"),
+    ("ray", "RaySystemError"),
+    ("ray", "WorkerCrashedError"),
+    ("ray", "NodeDiedError"),
+    ("ray", "ObjectLostError"),
+    ("ray", "OutOfMemoryError"),
+    ("submitit", "UncompletedJobError"),
+}
+
+
+class PartFuture(Protocol):
+    """What a submitted part must answer; `add_done_callback` and `cancel` are used where they exist."""
+
+    def result(self) -> Any:
+        """The bytes, or the error raised again."""
+
+    def done(self) -> bool:
+        """Whether `result` answers at once."""
+
+
+class PartExecutor(Protocol):
+    """What runs parts: pools of concurrent.futures, Dask, MPI, loky, submitit, or `RayExecutor`."""
+
+    def submit(self, task: Task, part: int, /) -> PartFuture:
+        """Start `task(part)` somewhere."""
+
+
+def run_parts(
+    folder: ResultFolder,
+    task: Task,
+    executor: Any = None,
+    *,
+    workers: int | None = None,
+    engine: str = "threads",
+    wanted: Sequence[int] | None = None,
+    progress: Progress | None = None,
+    retries: int = 3,
+) -> int:
+    """Compute and commit what is missing in a folder; returns how many parts this run committed.
+
+    Args:
+        folder: The folder, opened to write.
+        task: Gives the Parquet bytes of a part (`part_bytes`); it must be picklable unless threads run it.
+        executor: A `PartExecutor` or a Dask client; it stays open (default: workers of our own).
+        workers: How many compute at a time (default: the executor's, or the cores of this machine).
+        engine: "threads" or "processes", for workers of our own.
+        wanted: The parts to compute (default: all).
+        progress: Told how many of the wanted rows are complete.
+        retries: How often a part is computed again after its worker died.
+    """
+    check_choice(engine, ENGINES, "engine")
+    check_whole(retries, "retries", 0)
+    count = None if workers is None else check_whole(workers, "workers", 1)
+    parts = list(range(folder.parts)) if wanted is None else list(dict.fromkeys(wanted))
+    done = 0
+    with _ended_as_interrupted():
+        for _ in range(ROUNDS):
+            missing = folder.missing(parts)
+            if not missing:
+                break
+            with _pool(executor, task, engine, count, len(missing)) as pool:
+                done += _PartRun(folder, pool, retries, missing, parts, progress).completed()
+    left = folder.missing(parts)
+    if left:
+        raise StudyError(
+            f"{folder.path}: expected the {len(parts)} parts of this run, but {len(left)} are missing again: "
+            "something removes or changes files there. Stop it, then give the same command again."
+        )
+    return done
+
+
+class _PartRun:
+    """One pass over the missing parts: a bounded number of them in flight."""
+
+    def __init__(
+        self,
+        folder: ResultFolder,
+        pool: _Pool,
+        retries: int,
+        missing: list[int],
+        parts: list[int],
+        progress: Progress | None,
+    ) -> None:
+        self._folder, self._pool, self._retries = folder, pool, retries
+        self._width, self._asked = 0, -ASKED
+        self._queue = deque(missing)
+        self._flying: dict[PartFuture, int] = {}
+        self._polled: list[PartFuture] = []  # those that do not call back
+        self._landed: queue.SimpleQueue[PartFuture] = queue.SimpleQueue()
+        self._deaths: Counter[int] = Counter()
+        self._failed: dict[int, str] = {}  # text: an error keeps all that its frames hold
+        self._cause: BaseException | None = None  # the first error of a part
+        self._broken: BaseException | None = None  # why the executor takes no more
+        self._committed = 0
+        self._progress = progress
+        self._rows_total = sum(map(self._rows, parts))
+        self._rows_done = self._rows_total - sum(map(self._rows, missing))
+
+    def completed(self) -> int:
+        """Compute and commit every part that can be; how many these were, or an error about the others."""
+        try:
+            self._report()
+            while self._queue or self._flying:
+                self._fill()
+                if self._flying:
+                    self._land(self._next())
+        except _PoolGone as error:
+            self._broken = error
+            self._flying.clear()
+        finally:
+            self._cancel()
+        if self._failed or self._broken is not None:
+            raise self._failure() from self._cause or self._broken
+        return self._committed
+
+    def _fill(self) -> None:
+        self._widen()
+        while self._queue and len(self._flying) < self._width:
+            part = self._queue.popleft()
+            if self._folder.has(part):  # another run on the same folder was faster
+                self._advance(part)
+                continue
+            try:
+                future = self._pool.submit(part)
+            except Exception as error:  # broken, shut down, or it cannot send the task
+                self._broken = _PoolGone() if self._pool.is_gone() else error
+                self._queue.clear()
+                return
+            self._flying[future] = part
+            if hasattr(future, "add_done_callback"):
+                future.add_done_callback(self._landed.put)
+            else:
+                self._polled.append(future)
+
+    def _widen(self) -> None:
+        """Two parts for each worker, and some to spare; clusters grow and shrink."""
+        now = time.monotonic()
+        if now - self._asked < ASKED:
+            return
+        self._asked = now
+        try:
+            self._width = 2 * self._pool.workers() + 2
+        except Exception:  # a cluster that is gone is said by what is submitted next
+            self._width = max(self._width, 2)
+
+    def _next(self) -> PartFuture:
+        """Wait for a future that is done; futures of a cluster that is gone never are."""
+        pause = POLL[0]
+        while True:
+            for future in self._polled:
+                if future.done():
+                    self._polled.remove(future)
+                    return future
+            with contextlib.suppress(queue.Empty):
+                return self._landed.get(timeout=pause if self._polled else WAKE)
+            if self._pool.is_gone():
+                raise _PoolGone
+            pause = min(2.0 * pause, POLL[1])
+
+    def _land(self, future: PartFuture) -> None:
+        part = self._flying.pop(future)
+        try:
+            data = future.result()
+            if not isinstance(data, bytes):
+                raise InputError(f"task: expected bytes, got {shorten(data)}.")
+        except Exception as error:
+            self._fail(part, error)
+            return
+        self._folder.commit(part, data)
+        self._committed += 1
+        self._advance(part)
+
+    def _fail(self, part: int, error: Exception) -> None:
+        """Take a part whose worker died up again, some times; what the task itself raised is final."""
+        self._deaths[part] += 1
+        if is_lost_worker(error) and self._deaths[part] <= self._retries:
+            self._queue.append(part)
+        else:
+            self._failed[part] = self._described(part, error)
+            self._cause = self._cause or error
+
+    def _advance(self, part: int) -> None:
+        self._rows_done += self._rows(part)
+        self._report()
+
+    def _report(self) -> None:
+        if self._progress is not None:
+            rows = f"{self._rows_done:,} of {self._rows_total:,} rows"
+            self._progress(self._rows_done, self._rows_total, rows)
+
+    def _rows(self, part: int) -> int:
+        first, last = self._folder.rows_of(part)
+        return last - first
+
+    def _cancel(self) -> None:
+        """Withdraw what is still in flight after an interrupt or a full disk."""
+        for future in self._flying:
+            cancel = getattr(future, "cancel", None)
+            if cancel is not None:
+                with contextlib.suppress(Exception):  # it may have ended, or its cluster may be gone
+                    cancel()
+
+    def _failure(self) -> StudyError:
+        parts = sorted(self._failed)
+        lines = [f"  {self._failed[part]}" for part in parts[:MAX_SHOWN]]
+        lines += [f"  and {len(parts) - MAX_SHOWN} more"] if len(parts) > MAX_SHOWN else []
+        if self._broken is not None:
+            reason = shorten(str(self._broken) or type(self._broken).__name__, 200)
+            lines.append(f"  the executor takes no more parts: {reason}; make a new one")
+        what = f"{len(parts)} {'part' if len(parts) == 1 else 'parts'} failed" if parts else "it was stopped"
+        return StudyError(
+            f"{self._folder.path}: {what}:\n" + "\n".join(lines) + f"\n{self._folder.kept()}; correct the "
+            "cause, then give the same command again: it computes only what is missing."
+        )
+
+    def _described(self, part: int, error: Exception) -> str:
+        first, last = self._folder.rows_of(part)
+        # Ray's error has a traceback for its text, and the error of the task as its cause.
+        cause = getattr(error, "cause", None)
+        error = cause if isinstance(cause, Exception) else error
+        is_ours = isinstance(error, ForearmError | WorkerDied)
+        text = str(error) if is_ours else f"{type(error).__name__}: {error}"
+        text = " ".join(text.split())
+        tries = f"given up after {self._deaths[part]} tries: " if is_lost_worker(error) else ""
+        return f"part {part} (rows {first} to {last - 1}): {tries}{_bounded(text)}"
+
+
+def _bounded(text: str, limit: int = 300) -> str:
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def is_lost_worker(error: BaseException) -> bool:
+    """Whether an error says that the worker was lost, and not that the task failed."""
+    if isinstance(error, ForearmError):
+        return False
+    if isinstance(error, BrokenExecutor | CancelledError | OSError):
+        return True
+    kinds = {(kind.__module__.split(".")[0], kind.__name__) for kind in type(error).__mro__}
+    return bool(kinds & LOST_WORKER) and ("submitit", "FailedJobError") not in kinds
+
+
+class _PoolGone(Exception):
+    """An executor whose futures will never be done."""
+
+    def __str__(self) -> str:
+        return "the connection to its scheduler was lost"
+
+
+class _Pool(NamedTuple):
+    """Where parts are submitted, how many workers there are now, and whether they are out of reach."""
+
+    submit: Callable[[int], PartFuture]
+    workers: Callable[[], int]
+    is_gone: Callable[[], bool]
+
+
+@contextlib.contextmanager
+def _pool(executor: Any, task: Task, engine: str, workers: int | None, parts: int) -> Iterator[_Pool]:
+    if executor is not None:
+        # Dask's own submit takes a part that failed for one that it knows already; its executor need not.
+        foreign = executor.get_executor(pure=False) if hasattr(executor, "get_executor") else executor
+        yield _Pool(
+            lambda part: foreign.submit(task, part),
+            lambda: workers or _workers_of(executor),
+            lambda: getattr(_dask_client(executor), "status", None) in DASK_ENDED,
+        )
+        return
+    count = min(workers or _cores(), parts)
+    called = InProcesses(task) if engine == "processes" else task
+    pool = ThreadPoolExecutor(count, thread_name_prefix="forearm-study")
+    try:
+        yield _Pool(lambda part: pool.submit(called, part), lambda: count, lambda: False)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        if isinstance(called, InProcesses):
+            called.close()
+
+
+def _dask_client(executor: Any) -> Any:
+    """The client of Dask that an executor has or is; anything else as it is."""
+    return getattr(executor, "_client", executor)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _workers_of(executor: Any) -> int:
+    """How many workers an executor has, where it says so."""
+    for name in ("_max_workers", "max_workers", "num_workers"):
+        found = getattr(executor, name, None)
+        if isinstance(found, int) and found > 0:
+            return found
+    client = _dask_client(executor)
+    if hasattr(client, "nthreads"):
+        return max(int(sum(client.nthreads().values())), 1)
+    return _cores()
+
+
+@contextlib.contextmanager
+def _ended_as_interrupted() -> Iterator[None]:
+    """A request to end (SIGTERM) is taken as Ctrl-C is, where nobody else handles it."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -1,0 +1,105 @@
+"""`fa.sweep`: the rows of a study computed in parts, wherever there are processors."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from forearm.errors import InputError, shorten
+from forearm.progress import Progress
+from forearm.studies.description import manifest_of, study_of
+from forearm.studies.engines.runner import run_parts
+from forearm.studies.results import StudyResults
+from forearm.studies.rows.evaluation import RowEvaluation
+from forearm.studies.storage.part_file import part_bytes
+from forearm.studies.storage.result_folder import ResultFolder
+from forearm.studies.study import Study
+
+MOST_CHECKED = 100_000  # rows whose arms are looked at before anything is computed
+KEPT = 4  # studies that a worker has prepared
+
+
+def sweep(
+    study: Study | str | os.PathLike[str],
+    executor: Any = None,
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    engine: str = "threads",
+    workers: int | None = None,
+    parts: Sequence[int] | None = None,
+    progress: Progress | None = None,
+) -> StudyResults:
+    """Compute the rows of a study and keep them in a folder; what is there already is not computed again.
+
+    A row is the same whatever computes it. A run that was killed goes on when it is started again.
+
+    Args:
+        study: a study, or its file.
+        executor: anything with `submit`: a pool of concurrent.futures, a Dask client, mpi4py, loky, submitit,
+            `RayExecutor`; None: workers of this machine.
+        folder: where results are kept; None: a temporary one, which goes away with the results.
+        engine: "threads" or "processes", for workers of this machine.
+        workers: how many compute at a time; None: as many as there are.
+        parts: numbers of the parts to compute; None: all.
+        progress: function of (done, total, what) that is called now and then: rows.
+    """
+    wanted = study if isinstance(study, Study) else _read(study)
+    RowEvaluation(wanted).check(0, min(wanted.rows, MOST_CHECKED))
+    if folder is not None:
+        return _swept(wanted, folder, executor, engine, workers, parts, progress)
+    place = tempfile.mkdtemp(prefix="forearm-study-")
+    try:
+        results = _swept(wanted, place, executor, engine, workers, parts, progress)
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
+    weakref.finalize(results, shutil.rmtree, place, ignore_errors=True)
+    return results
+
+
+def _swept(
+    study: Study,
+    folder: str | os.PathLike[str],
+    executor: Any,
+    engine: str,
+    workers: int | None,
+    parts: Sequence[int] | None,
+    progress: Progress | None,
+) -> StudyResults:
+    opened = ResultFolder.open(folder, manifest_of(study))
+    task = PartTask(opened.manifest, opened.digest)
+    if workers is None and study.run.device != "cpu" and executor is None:
+        workers = 1  # they would share one GPU
+    run_parts(opened, task, executor, workers=workers, engine=engine, wanted=parts, progress=progress)
+    return StudyResults(opened, study)
+
+
+def _read(study: object) -> Study:
+    if not isinstance(study, str | os.PathLike):
+        raise InputError(f"sweep, study: expected a fa.Study or the path of its file, got {shorten(study)}.")
+    return Study.read(study)
+
+
+class PartTask:
+    """The rows of a part as Parquet bytes: what workers are sent, which prepare the study once each."""
+
+    def __init__(self, manifest: Mapping[str, Any], digest: str) -> None:
+        self.text, self.digest = json.dumps(dict(manifest)), digest
+
+    def __call__(self, part: int) -> bytes:
+        """The bytes of a part."""
+        evaluation = _prepared(self.text)
+        size, rows = evaluation.study.rows_per_part, evaluation.study.rows
+        first = part * size
+        return part_bytes(first, evaluation.rows(first, min(first + size, rows)), self.digest)
+
+
+@lru_cache(maxsize=KEPT)
+def _prepared(manifest: str) -> RowEvaluation:
+    return RowEvaluation(study_of(json.loads(manifest)))

@@ -1,0 +1,155 @@
+"""What an optimiser looks for: the least or the greatest of a figure, while others stay within bounds."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.spatial import Floats
+from forearm.studies.figures import Column
+from forearm.studies.study import Study
+from forearm.values import check_kind, check_number, number_in
+
+Bounds = tuple[float | None, float | None]
+MISSING = 1e30  # by how much a row misses its constraints whose figures are no numbers
+COMPARISON = re.compile(r"(<=|>=|<|>)")
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """Bounds of a column of results, infinite where there is none."""
+
+    column: str
+    low: float
+    high: float
+
+    @property
+    def size(self) -> float:
+        """By which what is missed is divided, so that constraints of several units can be added."""
+        return max((abs(x) for x in (self.low, self.high) if math.isfinite(x)), default=0.0) or 1.0
+
+    def missed(self, x: Any) -> Any:
+        """By how much values miss the bounds, in their own unit; 0 within."""
+        return np.maximum(np.maximum(self.low - x, x - self.high), 0.0)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A column that is to be small or large, and constraints.
+
+    Args:
+        column: of the study's results.
+        sign: 1 where it is minimised, -1 where it is maximised.
+        constraints: of columns of the results.
+    """
+
+    column: str
+    sign: float
+    constraints: tuple[Constraint, ...]
+
+    @property
+    def verb(self) -> str:
+        """What is done with the column."""
+        return "minimise" if self.sign > 0.0 else "maximise"
+
+    def costs(self, figures: Mapping[str, Floats]) -> Floats:
+        """What is minimised, (B,); infinite where it is no number."""
+        cost = self.sign * np.asarray(figures[self.column], dtype=np.float64)
+        return np.where(np.isfinite(cost), cost, math.inf)
+
+    def missed(self, figures: Mapping[str, Floats]) -> Floats:
+        """By how much rows miss all constraints, (B,), each relative to its bounds; 0: feasible."""
+        total = np.zeros(len(figures[self.column]))
+        for constraint in self.constraints:
+            total = total + constraint.missed(figures[constraint.column]) / constraint.size
+        is_number = np.isfinite(total) & np.isfinite(figures[self.column])
+        return np.where(is_number, np.minimum(total, MISSING), MISSING)
+
+
+def goal_of(study: Study, minimise: str | None, maximise: str | None, subject_to: Any) -> Goal:
+    """The goal that a caller names, checked against the columns of a study."""
+    if (minimise is None) == (maximise is None):
+        got = "neither" if minimise is None else "both"
+        raise InputError(
+            f"optimise: expected one of minimise and maximise, got {got}; for several figures take the "
+            "Pareto front of fa.sweep."
+        )
+    verb, named = ("minimise", minimise) if minimise is not None else ("maximise", maximise)
+    columns = _columns(study, named, f"optimise, {verb}")
+    if len(columns) > 1:
+        raise InputError(
+            f"optimise, {verb}: {named} has one value per joint; name one of "
+            f"{', '.join(column.name for column in columns)}."
+        )
+    check_kind(subject_to, Mapping, "optimise, subject_to")
+    constraints = []
+    for name, bounds in subject_to.items():
+        where = f"optimise, subject_to, {shorten(name)}"
+        low, high = _bounds(bounds, where)
+        constraints += [Constraint(column.name, low, high) for column in _columns(study, name, where)]
+    return Goal(columns[0].name, 1.0 if verb == "minimise" else -1.0, tuple(constraints))
+
+
+def _columns(study: Study, name: object, where: str) -> list[Column]:
+    """The column of that name, or those of a figure that each joint has."""
+    found = [column for column in study.columns if name in (column.name, column.figure.name)]
+    if not found:
+        known = [column.name for column in study.columns]
+        raise NameNotFound(
+            f"{where}: the study has no figure {shorten(name)}; {suggest(str(name), known)} Others are added "
+            "in its figures."
+        )
+    return found
+
+
+def _bounds(given: object, where: str) -> tuple[float, float]:
+    if not isinstance(given, list | tuple) or len(given) != 2 or all(x is None for x in given):
+        raise InputError(
+            f"{where}: expected (low, high), one of them None where there is no bound, got {shorten(given)}."
+        )
+    low = -math.inf if given[0] is None else check_number(given[0], f"{where}, low")
+    high = math.inf if given[1] is None else check_number(given[1], f"{where}, high")
+    if not low < high:
+        raise InputError(f"{where}: expected low below high, got {low:g} and {high:g}.")
+    return low, high
+
+
+def constraint_of(text: str) -> tuple[str, float | None, float | None]:
+    """Figure, low and high of a text such as "voltage_margin>=0.05" or "10<=peak_voltage.joint1<=40"."""
+    parts = [part.strip() for part in COMPARISON.split(text)] if isinstance(text, str) else []
+    numbers = [number_in(part) for part in parts[::2]]
+    is_one = len(parts) == 3 and numbers[0] is None and numbers[1] is not None
+    is_two = len(parts) == 5 and numbers[1] is None and None not in (numbers[0], numbers[2])
+    if not (is_one or (is_two and parts[1][0] == parts[3][0])):
+        raise InputError(
+            f"constraint: expected a text such as 'voltage_margin>=0.05' or '0.05<=voltage_margin<=0.5', got "
+            f"{shorten(text)}."
+        )
+    figure = parts[0] if is_one else parts[2]
+    if is_one:
+        low, high = (numbers[1], None) if parts[1][0] == ">" else (None, numbers[1])
+    else:
+        low, high = (numbers[0], numbers[2]) if parts[1][0] == "<" else (numbers[2], numbers[0])
+    if not figure:
+        raise InputError(f"constraint: expected the name of a figure in {shorten(text)}, got none.")
+    return figure, low, high
+
+
+def constraints_of(texts: Iterable[str]) -> dict[str, Bounds]:
+    """What `subject_to` takes, of texts; two of one figure may give its two bounds."""
+    made: dict[str, Bounds] = {}
+    for text in texts:
+        figure, *bounds = constraint_of(text)
+        before = made.get(figure, (None, None))
+        for name, old, new in zip(("lower", "upper"), before, bounds, strict=True):
+            if old is not None and new is not None:
+                raise InputError(f"constraint, {figure}: expected one {name} bound, got {old:g} and {new:g}.")
+        low, high = (old if new is None else new for old, new in zip(before, bounds, strict=True))
+        made[figure] = (low, high)
+    return made

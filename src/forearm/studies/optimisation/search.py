@@ -1,0 +1,306 @@
+"""Design with a study: the values of its variables at which a figure is best while others stay within bounds.
+
+Rows are those of a sweep: each population of the optimiser is computed as one batch by `RowEvaluation`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from forearm.errors import InputError
+from forearm.progress import Progress
+from forearm.spatial import Floats
+from forearm.studies.optimisation.goal import MISSING, Bounds, Goal, goal_of
+from forearm.studies.optimisation.optimum import Optimum
+from forearm.studies.optimisation.space import Space
+from forearm.studies.rows.evaluation import RowEvaluation
+from forearm.studies.study import Study
+from forearm.values import check_kind, check_number, check_whole
+
+FEWEST, MOST = 50, 1_000_000  # rows of one search
+AT_ONCE = 4096  # rows of one batch, where all combinations are computed
+MEMBERS = 15  # of a population, for each variable
+FEWEST_MEMBERS, MOST_MEMBERS = 40, 400
+LEAST_GENERATIONS = 10
+MUTATION = (
+    0.7,
+    1.2,
+)  # larger than SciPy's own: fewer populations end at a choice that is only nearly the best
+STEP = {"float64": 1e-6, "float32": 1e-3}  # of difference quotients, as a share of a variable's range
+LAST_SHARE = 10  # one in so many evaluations is kept for the last steps
+INSIDE = 1e-9  # by which the last steps stay within constraints, relative to their bounds
+ROUNDS, ITERATIONS = 3, 60  # of the last steps
+PRECISION = 1e-12  # relative change at which they end
+
+
+def optimise(
+    study: Study,
+    minimise: str | None = None,
+    maximise: str | None = None,
+    *,
+    subject_to: Mapping[str, Bounds] | None = None,
+    evaluations: int = 20_000,
+    seed: int = 0,
+    tolerance: float = 1e-5,
+    start: Mapping[str, Any] | None = None,
+    polish: bool = True,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Optimum:
+    """The values of a study's variables at which one of its figures is best and constraints are met.
+
+    Where all variables are choices, and their combinations no more than evaluations, all are computed.
+    Otherwise SciPy's differential evolution searches globally, and sequential quadratic programming goes on
+    from the best in the variables that are numbers. Of distributions only bounds and values count.
+
+    Args:
+        study: arms, variables and figures; its design and its rows do not matter.
+        minimise: the figure that is to be small, such as "required_energy" or "peak_torque.joint2".
+        maximise: in its place the figure that is to be large.
+        subject_to: (low, high) of figures by name, None for no bound; they hold for every joint of a figure
+            that each has.
+        evaluations: how many rows may be computed.
+        seed: of the search, which is the same for the same seed.
+        tolerance: the search ends where figures of a population differ by no more than this share.
+        start: values of all variables by name, which the first population contains.
+        polish: whether to go on from the best in the variables that are numbers.
+        threads: how many share the rows; None: one per processor.
+        progress: function of (done, total, what) that is called after each batch: rows.
+    """
+    check_kind(study, Study, "optimise, study")
+    goal = goal_of(study, minimise, maximise, {} if subject_to is None else subject_to)
+    check_whole(evaluations, "optimise, evaluations", FEWEST, MOST)
+    check_whole(seed, "optimise, seed", 0)
+    check_number(tolerance, "optimise, tolerance", minimum=0.0)
+    check_kind(polish, bool, "optimise, polish")
+    space = Space(study)
+    first = None if start is None else space.point(start)
+    search = Search(RowEvaluation(study, threads), goal, space, evaluations, progress)
+    if space.combinations <= evaluations:
+        message = search.exhaust()
+    else:
+        last = evaluations // LAST_SHARE if polish and not space.is_choice.all() else 0
+        message = search.evolve(seed, tolerance, first, evaluations - last)
+        if last:
+            message += search.polish(STEP[study.run.dtype], last)
+    return search.optimum(message)
+
+
+class _SpentError(Exception):
+    """The last steps have computed as many rows as they may."""
+
+
+class Search:
+    """Rows computed on the way to an optimum, each once, and the best of them.
+
+    Args:
+        evaluation: what computes rows.
+        goal: what is looked for.
+        space: the coordinates that are moved.
+        evaluations: how many rows may be computed.
+        progress: told after each batch.
+    """
+
+    def __init__(
+        self,
+        evaluation: RowEvaluation,
+        goal: Goal,
+        space: Space,
+        evaluations: int,
+        progress: Progress | None = None,
+    ) -> None:
+        self.evaluation, self.goal, self.space = evaluation, goal, space
+        self.evaluations, self.progress = evaluations, progress
+        self.done = 0
+        self.best: tuple[float, float] = (math.inf, math.inf)  # missed, cost
+        self.point: Floats = np.zeros(len(space.coordinates))
+        self.figures: dict[str, float] = {}
+        self.history: list[tuple[int, float]] = []
+        self._known: dict[bytes, tuple[float, float]] = {}
+
+    def rows(self, points: Floats) -> Floats:
+        """By how much points (B, d) miss constraints, and what they cost, (B, 2)."""
+        points = np.ascontiguousarray(points, dtype=np.float64)
+        keys = [point.tobytes() for point in points]
+        new = {key: k for k, key in enumerate(keys) if key not in self._known}
+        if new:
+            some = points[[*new.values()]]
+            scores = self._computed(some)[1]
+            self._known |= {key: (float(a), float(b)) for key, (a, b) in zip(new, scores, strict=True)}
+        return np.array([self._known[key] for key in keys]).reshape(-1, 2)
+
+    def _computed(self, points: Floats) -> tuple[dict[str, Floats], Floats]:
+        """The figures of points by column, and what they miss and cost, (B, 2)."""
+        figures = self.evaluation.figures(self.space.values(points))
+        scores = np.stack([self.goal.missed(figures), self.goal.costs(figures)], axis=1)
+        self._keep_best(points, figures, scores)
+        return figures, scores
+
+    def _keep_best(self, points: Floats, figures: Mapping[str, Floats], scores: Floats) -> None:
+        self.done += len(points)
+        k = int(np.lexsort((scores[:, 1], scores[:, 0]))[0])  # the first of equals
+        score = (float(scores[k, 0]), float(scores[k, 1]))
+        if score < self.best or not self.figures:
+            self.best, self.point = score, points[k].copy()
+            self.figures = {name: float(x[k]) for name, x in figures.items()}
+            if score[0] == 0.0:
+                self.history.append((self.done, self.goal.sign * score[1]))
+        if self.progress is not None:
+            self.progress(min(self.done, self.evaluations), self.evaluations, f"best {self._shown}")
+
+    @property
+    def _shown(self) -> str:
+        return f"{self.figures[self.goal.column]:.6g}" if self.best[0] == 0.0 else "not feasible yet"
+
+    def exhaust(self) -> str:
+        """Compute every combination of choices."""
+        count = int(self.space.combinations)
+        for begin in range(0, count, AT_ONCE):
+            self.rows(self.space.all_choices(begin, min(begin + AT_ONCE, count)))
+        return f"All {count} combinations were compared"
+
+    def evolve(self, seed: int, tolerance: float, first: Floats | None, most: int) -> str:
+        """Search by differential evolution, by so many rows at most."""
+        optimiser = _scipy().differential_evolution
+        free = self.space.last > 0.0
+        d = int(free.sum())
+        members = min(max(MEMBERS * d, FEWEST_MEMBERS), MOST_MEMBERS, most // LEAST_GENERATIONS)
+        members = max(members, 5)  # what SciPy needs at least
+        generations = max(most // members - 1, 0)
+
+        def all_of(x: Floats) -> Floats:
+            points = np.zeros((x.size // d, len(free)))
+            points[:, free] = x.reshape(d, -1).T
+            return self.rows(points)
+
+        def missed(x: Floats) -> Floats:
+            return np.asarray(all_of(x)[:, 0].reshape(1, *x.shape[1:]))
+
+        random = "rng" if "rng" in inspect.signature(optimiser).parameters else "seed"
+        found = optimiser(
+            lambda x: all_of(x)[:, 1],
+            [(0.0, last) for last in self.space.last[free]],
+            init=self._first_population(members, seed, free, first),
+            maxiter=generations,
+            tol=tolerance,
+            mutation=MUTATION,
+            constraints=(_scipy().NonlinearConstraint(missed, -np.inf, 0.0),),
+            integrality=self.space.is_choice[free],
+            polish=False,
+            updating="deferred",
+            vectorized=True,
+            **{random: np.random.default_rng(seed)},
+        )
+        if self.best[0] >= MISSING:
+            return "No row gave figures that are numbers"
+        if self.best[0] > 0.0:
+            return "No row met every constraint; widen the variables' bounds or the constraints"
+        if found.success:
+            return f"The search converged to {tolerance:g}"
+        return f"The search ended after {self.done} evaluations; more may find better"
+
+    def _first_population(self, members: int, seed: int, free: Any, first: Floats | None) -> Floats:
+        """Points of a Latin hypercube (members, free variables), and the start in the place of the first."""
+        rng = np.random.default_rng([seed, members])
+        d = int(free.sum())
+        strata = np.stack([rng.permutation(members) for _ in range(d)], axis=1)
+        u = (strata + rng.random((members, d))) / members
+        last, is_choice = self.space.last[free], self.space.is_choice[free]
+        points: Floats = np.where(is_choice, np.minimum(np.floor(u * (last + 1.0)), last), u * last)
+        if first is not None:
+            points[0] = first[free]
+        return points
+
+    def polish(self, step: float, most: int) -> str:
+        """Go on from the best by sequential quadratic programming, choices held, by so many rows at most."""
+        if self.best[0] > 0.0:
+            return ""
+        before, moved = self.best[1], ~self.space.is_choice
+        end = self.done + most
+        with suppress(_SpentError):
+            for _ in range(ROUNDS):
+                begin = self.best[1]
+                self._descend(step, moved, end)
+                if not begin - self.best[1] > PRECISION * abs(begin):
+                    break
+        gained = abs(before - self.best[1])
+        return f". The last steps gained {gained:.3g}" if gained else ". The last steps found no better"
+
+    def _descend(self, step: float, moved: Any, end: int) -> None:
+        base, size = self.point.copy(), abs(self.best[1]) or 1.0
+        limits = [
+            (c.column, sign, bound, c.size)
+            for c in self.goal.constraints
+            for sign, bound in ((1.0, c.low), (-1.0, c.high))
+            if math.isfinite(bound)
+        ]
+        computed: dict[bytes, tuple[Floats, Floats]] = {}
+
+        def around(z: Floats) -> tuple[Floats, Floats]:
+            """Cost and constraints at z (k,), (1 + m,), and their slopes, (1 + m, k), by one batch."""
+            z = np.clip(z, 0.0, 1.0)
+            if z.tobytes() not in computed:
+                k = len(z)
+                ends = [np.clip(z + sign * step * np.eye(k), 0.0, 1.0) for sign in (1.0, -1.0)]
+                points = np.tile(base, (1 + 2 * k, 1))
+                if self.done + len(points) > end:
+                    raise _SpentError
+                points[:, moved] = np.concatenate([z[None], *ends])
+                figures, scores = self._computed(points)
+                rows = [scores[:, 1] / size]
+                rows += [sign * (figures[name] - bound) / unit - INSIDE for name, sign, bound, unit in limits]
+                values = np.stack(rows)
+                widths = np.diagonal(ends[0]) - np.diagonal(ends[1])
+                with np.errstate(invalid="ignore"):  # rows that are no numbers have no slope
+                    slopes = (values[:, 1 : 1 + k] - values[:, 1 + k :]) / widths
+                computed[z.tobytes()] = values[:, 0], slopes
+            return computed[z.tobytes()]
+
+        constraints = {
+            "type": "ineq",
+            "fun": lambda z: np.nan_to_num(around(z)[0][1:], nan=-1.0),
+            "jac": lambda z: np.nan_to_num(around(z)[1][1:], posinf=0.0, neginf=0.0),
+        }
+        _scipy().minimize(
+            lambda z: float(np.nan_to_num(around(z)[0][0], posinf=1e6)),
+            base[moved],
+            jac=lambda z: np.nan_to_num(around(z)[1][0], posinf=0.0, neginf=0.0),
+            method="SLSQP",
+            bounds=[(0.0, 1.0)] * int(moved.sum()),
+            constraints=[constraints] if limits else [],
+            options={"maxiter": ITERATIONS, "ftol": PRECISION},
+        )
+
+    def optimum(self, message: str) -> Optimum:
+        """The best that was computed."""
+        values = {
+            name: x[0] if isinstance(x[0], str) else float(x[0])
+            for name, x in self.space.values(self.point[None]).items()
+        }
+        missed = {c.column: float(c.missed(self.figures[c.column])) for c in self.goal.constraints}
+        return Optimum(
+            self.evaluation.study,
+            self.goal,
+            values,
+            self.figures,
+            missed,
+            self.done,
+            tuple(self.history),
+            message,
+        )
+
+
+def _scipy() -> Any:
+    try:
+        return import_module("scipy.optimize")
+    except ImportError as error:
+        raise InputError(
+            "optimise: it needs SciPy, which is not installed: pip install 'forearm[optimise]'."
+        ) from error

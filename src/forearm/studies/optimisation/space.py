@@ -1,0 +1,141 @@
+"""What an optimiser moves: variables of a study as coordinates, numbers from 0 to 1 and places of choices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.spatial import Floats
+from forearm.studies.sampling.distributions import Choice, LogUniform
+from forearm.studies.study import Study
+from forearm.studies.variable import Variable
+from forearm.values import check_kind, check_number
+
+SAME = 1e-9  # of a number of a start and the choice that it is, relatively
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """One variable as an optimiser sees it.
+
+    Args:
+        name: of the variable.
+        choices: its values, in the order in which they are numbered; empty: any number within bounds.
+        low, high: bounds, of the logarithm where `is_log`.
+        is_log: whether the logarithm of the value is moved.
+    """
+
+    name: str
+    choices: tuple[Any, ...] = ()
+    low: float = 0.0
+    high: float = 1.0
+    is_log: bool = False
+
+    @property
+    def last(self) -> float:
+        """Where the coordinate ends, which begins at 0."""
+        return float(len(self.choices) - 1) if self.choices else 1.0
+
+    def values(self, x: Floats) -> NDArray[Any]:
+        """Values of the variable at coordinates (B,)."""
+        if self.choices:
+            kind = object if isinstance(self.choices[0], str) else np.float64
+            return np.array(self.choices, dtype=kind)[np.rint(x).astype(np.intp)]
+        at = self.low + (self.high - self.low) * x
+        low, high = (math.exp(self.low), math.exp(self.high)) if self.is_log else (self.low, self.high)
+        return np.clip(np.exp(at) if self.is_log else at, low, high)
+
+    def place(self, value: object) -> float:
+        """The coordinate of a value."""
+        where = f"optimise, start, {self.name}"
+        if self.choices:
+            for k, choice in enumerate(self.choices):
+                if value == choice or (
+                    not isinstance(choice, str)
+                    and not isinstance(value, str)
+                    and math.isclose(check_number(value, where), choice, rel_tol=SAME)
+                ):
+                    return float(k)
+            raise InputError(
+                f"{where}: expected one of {', '.join(map(str, self.choices))}, got {shorten(value)}."
+            )
+        low, high = (math.exp(self.low), math.exp(self.high)) if self.is_log else (self.low, self.high)
+        number = check_number(value, where, minimum=low - SAME * abs(low), maximum=high + SAME * abs(high))
+        at = math.log(number) if self.is_log else number
+        return min(max((at - self.low) / (self.high - self.low), 0.0), 1.0)
+
+
+class Space:
+    """The coordinates of all variables of a study, in their order.
+
+    Args:
+        study: whose variables they are; of their distributions only bounds and values count.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self.coordinates = tuple(_coordinate(variable) for variable in study.variables)
+
+    @property
+    def is_choice(self) -> NDArray[np.bool_]:
+        """Which coordinates number choices (d,)."""
+        return np.array([bool(c.choices) for c in self.coordinates])
+
+    @property
+    def last(self) -> Floats:
+        """Where coordinates end (d,)."""
+        return np.array([c.last for c in self.coordinates])
+
+    @property
+    def combinations(self) -> float:
+        """How many combinations of choices there are; infinite where a number is free."""
+        return math.prod(len(c.choices) if c.choices else math.inf for c in self.coordinates)
+
+    def values(self, points: Floats) -> dict[str, NDArray[Any]]:
+        """Values of the variables by name, (B,) each, at points (B, d)."""
+        return {c.name: c.values(points[:, k]) for k, c in enumerate(self.coordinates)}
+
+    def all_choices(self, first: int, last: int) -> Floats:
+        """Combinations first to last - 1 of choices alone, the last variable fastest."""
+        counts = [len(c.choices) for c in self.coordinates]
+        return np.stack(np.unravel_index(np.arange(first, last), counts), axis=1).astype(np.float64)
+
+    def point(self, values: Mapping[str, object]) -> Floats:
+        """The point (d,) of values by name."""
+        check_kind(values, Mapping, "optimise, start")
+        names = [c.name for c in self.coordinates]
+        for name in values:
+            if name not in names:
+                raise NameNotFound(
+                    f"optimise, start: the study varies no {shorten(name)}; {suggest(str(name), names)}"
+                )
+        for name in names:
+            if name not in values:
+                raise InputError(f"optimise, start: expected every variable, {name} is missing; add it.")
+        return np.array([c.place(values[c.name]) for c in self.coordinates])
+
+
+def _coordinate(variable: Variable) -> Coordinate:
+    distribution = variable.distribution
+    if isinstance(distribution, Choice):
+        weights = distribution.weights or (1.0,) * len(distribution.values)
+        values = [x for x, weight in zip(distribution.values, weights, strict=True) if weight > 0.0]
+        kept: list[Any] = [*dict.fromkeys(values)]
+        if distribution.is_numeric:
+            kept.sort()  # so that neighbours are near
+        return Coordinate(variable.name, tuple(kept))
+    low, high = distribution.bounds
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise InputError(
+            f"optimise, {variable.name}: expected bounds within which to search, but "
+            f"{type(distribution).__name__} has values from {low:g} to {high:g}; take Uniform(low, high), "
+            "LogUniform(low, high) or values to choose from."
+        )
+    if isinstance(distribution, LogUniform):
+        return Coordinate(variable.name, (), math.log(low), math.log(high), True)
+    return Coordinate(variable.name, (), low, high)

@@ -1,0 +1,70 @@
+"""Pareto fronts of two figures, on all rows."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.spatial import Floats
+from forearm.studies.report.columns import Places, StudyColumns
+from forearm.studies.report.source import ReportFigure
+
+MOST_FIGURES = 12  # that can be chosen: 66 pairs
+
+
+def cost_of(values: Floats, better: str) -> Floats:
+    """A figure as something to be minimised, inf where it failed.
+
+    Args:
+        values: the figure, (rows,).
+        better: "less" or "more".
+    """
+    cost = values if better == "less" else -values
+    return np.where(np.isfinite(cost), cost, np.inf)
+
+
+def pareto_front(first: Floats, second: Floats) -> Places:
+    """Rows that no other row is better than in one cost and at least equal in the other, the least first cost
+    first; of rows with equal costs the first. Costs are (rows,), inf where they failed.
+    """
+    return _front(first, second, np.argsort(first, kind="stable"))
+
+
+def _front(first: Floats, second: Floats, order: NDArray[np.intp]) -> Places:
+    """The front, given the order of the first cost: a row is on it if its second cost is below those of all
+    rows before, and no later row of the same first cost is on it.
+    """
+    costs = second[order]
+    before = np.full(len(costs), np.inf)
+    before[1:] = np.minimum.accumulate(costs[:-1])
+    on = order[costs < before]
+    on = on[np.isfinite(first[on])]
+    last = np.ones(len(on), dtype=bool)
+    last[:-1] = first[on][1:] != first[on][:-1]
+    return on[last]
+
+
+def front_figures(columns: StudyColumns) -> list[ReportFigure]:
+    """Figures that fronts are computed of: those with some finite value, MOST_FIGURES at most."""
+    good = [f for f in columns.source.figures if np.isfinite(columns.floats(f.name)).any()]
+    return good[:MOST_FIGURES]
+
+
+def all_fronts(columns: StudyColumns, figures: list[ReportFigure]) -> dict[tuple[int, int], Places]:
+    """The front of every pair of figures, by their numbers; each figure is sorted once.
+
+    Args:
+        columns: of the study.
+        figures: the ones to pair.
+    """
+    found: dict[tuple[int, int], Places] = {}
+    first, order, current = np.zeros(0), np.zeros(0, dtype=np.intp), -1
+    for a, b in combinations(range(len(figures)), 2):
+        if a != current:
+            first, current = cost_of(columns.floats(figures[a].name), figures[a].better), a
+            order = np.argsort(first, kind="stable")
+        second = cost_of(columns.floats(figures[b].name), figures[b].better)
+        found[a, b] = _front(first, second, order)
+    return found

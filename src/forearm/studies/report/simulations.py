@@ -1,0 +1,39 @@
+"""Pages of single simulations inside the report: compressed, opened in a new tab on request."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from collections.abc import Callable
+
+SimulationPage = Callable[[int], str | None]
+
+
+def embedded_page(row: int, page: str) -> str:
+    """A script element that no browser runs, with a page in gzip and base64; the same for equal pages.
+
+    Args:
+        row: number of the row.
+        page: a whole HTML page.
+    """
+    packed = base64.b64encode(gzip.compress(page.encode("utf-8"), 9, mtime=0)).decode("ascii")
+    return f'<script type="application/octet-stream" id="simulation-{row}">{packed}</script>'
+
+
+def simulation_blocks(
+    rows: list[int], simulation_page: SimulationPage | None, tell: Callable[[str], object]
+) -> dict[int, str]:
+    """The elements of those rows that have a page.
+
+    Args:
+        rows: numbers of rows.
+        simulation_page: the page of a row, or None if it has none.
+        tell: called before each.
+    """
+    blocks: dict[int, str] = {}
+    for row in rows if simulation_page is not None else []:
+        tell(f"simulation of row {row}")
+        page = simulation_page(row) if simulation_page is not None else None
+        if page is not None:
+            blocks[row] = embedded_page(row, page)
+    return blocks

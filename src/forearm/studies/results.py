@@ -1,0 +1,222 @@
+"""The results of a study: columns, single rows, their simulations, a table and a report."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError
+from forearm.progress import Progress
+from forearm.reading.textfile import replacing, write_text
+from forearm.simulation.result import Simulation
+from forearm.studies.description import study_of
+from forearm.studies.report.source import ReportFigure, ReportVariable
+from forearm.studies.report.summary import statistics
+from forearm.studies.rows.row_simulation import arm_of_row, simulate_row
+from forearm.studies.storage.result_folder import ResultFolder
+from forearm.studies.study import Study
+from forearm.studies.variable_units import variable_unit
+from forearm.tables import Report, number
+from forearm.values import check_whole
+
+BLOCK = 50_000  # rows of a table that are written at a time
+
+
+class StudyResults:
+    """Rows of a study that are computed, in a folder of Parquet files; made by `fa.sweep` or `read`.
+
+    Columns are read when they are asked for, so that millions of rows need no memory. Other programs read
+    the folder `parts` as one Parquet table.
+
+    Args:
+        folder: that holds them.
+        study: that they are of.
+    """
+
+    def __init__(self, folder: ResultFolder, study: Study) -> None:
+        self.folder, self.study = folder, study
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> StudyResults:
+        """The results in a folder, also while others compute them."""
+        folder = ResultFolder.at(path)
+        return cls(folder, study_of(folder.manifest))
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return self.folder.path
+
+    @property
+    def name(self) -> str:
+        """Of the study."""
+        return self.study.name
+
+    @property
+    def rows(self) -> int:
+        """How many the study has, whether computed yet or not."""
+        return self.study.rows
+
+    @property
+    def done(self) -> int:
+        """How many are computed."""
+        return self.folder.rows_done
+
+    @property
+    def design(self) -> str:
+        """Which points of the variables' space the rows are."""
+        return self.study.design.kind
+
+    @cached_property
+    def facts(self) -> list[tuple[str, str]]:
+        """What the study was made with, in words."""
+        study, run = self.study, self.study.run
+        driving = "motion" if study.motions else "voltage" if run.voltage else "torque"
+        facts = [("arm", ", ".join(study.arms)), ("design", self.design)]
+        facts += [("seed", str(study.design.seed))] if self.design != "grid" else []
+        facts += [("driven by", f"{run.law} along a motion" if run.law else driving)]
+        return [*facts, ("step", f"{run.step:g} s, {run.method}")]
+
+    @property
+    def variables(self) -> list[ReportVariable]:
+        """What differs from row to row."""
+        return [
+            ReportVariable(v.name, variable_unit(v, self.study.arm), v.distribution.is_numeric)
+            for v in self.study.variables
+        ]
+
+    @property
+    def figures(self) -> list[ReportFigure]:
+        """The figures of merit, one per column."""
+        return [
+            ReportFigure(c.name, c.unit, c.title, "more" if c.figure.better == "more" else "less")
+            for c in self.study.columns
+        ]
+
+    @property
+    def command(self) -> str:
+        """The command that goes on with these results."""
+        return f"forearm sweep {shlex.quote(str(self.path))}"
+
+    def column(self, name: str, /) -> NDArray[Any]:
+        """A variable, a figure or the "row" numbers at all rows that are done, in the order of rows."""
+        return self.folder.column(name)
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self.column(name)
+
+    def table(
+        self, names: Sequence[str] | None = None, first: int = 0, last: int | None = None
+    ) -> dict[str, NDArray[Any]]:
+        """Columns at the rows of a range that are done, by name.
+
+        Args:
+            names: the columns; None: all, "row" first.
+            first: the first row.
+            last: the row behind the last one; None: up to the end.
+        """
+        return self.folder.table(names, first, last)
+
+    def row(self, number: int) -> dict[str, Any]:
+        """Variables and figures of one row, by name."""
+        check_whole(number, "row", 0, self.rows - 1)
+        found = self.table(None, number, number + 1)
+        if not len(found["row"]):
+            raise InputError(f"row {number}: not computed yet; run the study first: {self.command}.")
+        made = {name: column[0] for name, column in found.items() if name != "row"}
+        return {name: x if isinstance(x, str) else float(x) for name, x in made.items()}
+
+    def arm(self, number: int) -> Arm:
+        """The arm of a row."""
+        return arm_of_row(self.study, number)
+
+    def simulation(self, number: int) -> Simulation:
+        """The run of a row, simulated again with all that a `Simulation` knows."""
+        return simulate_row(self.study, number)
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the rows that are done as a table for other programs, a block at a time."""
+        with replacing(path) as stream:
+            text = io.TextIOWrapper(stream, "utf-8", newline="", write_through=True)
+            writer = csv.writer(text, lineterminator="\n")
+            writer.writerow(self.folder.columns)
+            for first in range(0, self.rows, BLOCK):
+                some = self.table(None, first, min(first + BLOCK, self.rows))
+                writer.writerows(zip(*(x.tolist() for x in some.values()), strict=True))
+            text.detach()
+
+    def report(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        worst: int = 3,
+        simulations: bool = True,
+        progress: Progress | None = None,
+    ) -> str:
+        """A page for a browser: statistics, distributions, Pareto front, sensitivities, worst rows with their
+        simulations; returns its text.
+
+        Args:
+            path: where it is written, .html; None: nowhere.
+            worst: rows to show as the worst of each figure.
+            simulations: whether simulations of these rows are in the page.
+            progress: function of (done, total, what) that is called now and then.
+        """
+        from forearm.studies.report.page import report_page
+
+        is_run = simulations and any(c.figure.is_simulated for c in self.study.columns)
+        play = self._simulation_page if is_run else None
+        text = report_page(self, worst=worst, simulation_page=play, progress=progress)
+        if path is not None:
+            write_text(path, text)
+        return text
+
+    def _simulation_page(self, row: int) -> str | None:
+        """The page that plays a row; None where it has no run."""
+        from forearm.viewer.door import recording_page
+
+        try:
+            return recording_page(self.simulation(row), plays=True)
+        except InputError:
+            return None
+
+    def summary(self) -> Mapping[str, Mapping[str, float]]:
+        """Mean, deviation, extremes and quantiles of each figure over the rows that did not fail."""
+        made: dict[str, Mapping[str, float]] = {}
+        for figure in self.figures:
+            s = statistics(np.asarray(self.column(figure.name), dtype=np.float64))
+            made[figure.name] = {
+                "mean": s.mean, "std": s.std, "min": s.least, "5%": s.low, "median": s.median,
+                "95%": s.high, "max": s.most, "failed": s.failed,
+            }  # fmt: skip
+        return made
+
+    def told(self) -> Report:
+        """A table of the figures, as commands and notebooks show it."""
+        header = ["figure", "unit", "mean", "std", "min", "5 %", "median", "95 %", "max", "failed"]
+        rows = []
+        for figure, found in zip(self.figures, self.summary().values(), strict=True):
+            values = [number(x, 4) for key, x in found.items() if key != "failed"]
+            rows.append([figure.name, figure.unit, *values, str(int(found["failed"]))])
+        done = self.done
+        said = f"{self.name}: {done} of {self.rows} rows computed, in {self.path}"
+        return Report(header if done else (), rows if done else (), "", [said])
+
+    def __len__(self) -> int:
+        return self.done
+
+    def __repr__(self) -> str:
+        return f"<StudyResults of {self.name!r}: {self.done} of {self.rows} rows in {str(self.path)!r}>"
+
+    def _repr_html_(self) -> str:
+        return self.told().html()

@@ -1,0 +1,122 @@
+"""Correlated parameters: a Gaussian copula between the columns of a design."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from forearm.errors import InputError, shorten
+from forearm.spatial import Floats
+from forearm.studies.sampling.normal_quantile import normal_cdf, normal_quantile
+from forearm.values import check_choice, check_number
+
+Pairs = Mapping[tuple[str, str], float]
+
+SMALLEST = 1e-9  # eigenvalue that rounding cannot make of 0
+LOWEST, HIGHEST = np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Correlation:
+    """A Gaussian copula: each column keeps its distribution, and pairs of them become correlated.
+
+    A pair's rho is the correlation of the normals underneath; Spearman's rank correlation of two parameters
+    that vary continuously is then 6/pi asin(rho/2), whatever their distributions.
+
+    Attributes:
+        names: of the columns.
+        pairs: rho by the two names of a pair, in either order; pairs that are not named have 0.
+    """
+
+    names: Sequence[str]
+    pairs: Pairs
+    _columns: tuple[int, ...] = field(init=False, repr=False)  # those that have a pair
+    _factor: Floats = field(init=False, repr=False)  # Cholesky's, of these columns
+
+    def __post_init__(self) -> None:
+        names = tuple(self.names)
+        if len(set(names)) < len(names):
+            raise InputError(f"correlation, names: expected each name once, got {shorten(names)}.")
+        pairs = _checked_pairs(names, self.pairs)
+        paired = {name for pair in pairs for name in pair}
+        columns = tuple(column for column, name in enumerate(names) if name in paired)
+        kept = {
+            "names": names,
+            "pairs": pairs,
+            "_columns": columns,
+            "_factor": _factor_of(names, pairs, columns),
+        }
+        for name, value in kept.items():
+            object.__setattr__(self, name, value)
+
+    def correlated(self, u: Floats) -> Floats:
+        """Points of a design (B, d) with their columns correlated; those without a pair stay as they are."""
+        if u.ndim != 2 or u.shape[1] != len(self.names):
+            raise InputError(
+                f"correlation: expected points of shape (B, {len(self.names)}), got {u.shape}; "
+                "give one column per name."
+            )
+        made = u.copy()
+        normals = [normal_quantile(u[:, column]) for column in self._columns]
+        for column, weights in zip(self._columns, self._factor, strict=True):
+            if np.count_nonzero(weights) > 1:
+                made[:, column] = np.clip(normal_cdf(_weighted_sum(weights, normals)), LOWEST, HIGHEST)
+        return made
+
+
+def _weighted_sum(weights: Floats, columns: Sequence[Floats]) -> Floats:
+    """The sum of columns (B,) by weight.
+
+    Column by column: a matrix product rounds differently in blocks of different sizes.
+    """
+    total = np.zeros_like(columns[0])
+    for weight, column in zip(weights.tolist(), columns, strict=True):
+        if weight != 0.0:
+            total += weight * column
+    return total
+
+
+def _checked_pairs(names: Sequence[str], pairs: Pairs) -> dict[tuple[str, str], float]:
+    checked: dict[tuple[str, str], float] = {}
+    for pair, given in pairs.items():
+        if not isinstance(pair, tuple) or len(pair) != 2 or pair[0] == pair[1]:
+            raise InputError(f"correlation: expected a pair of two different names, got {shorten(pair)}.")
+        a, b = (check_choice(name, names, "correlation") for name in pair)
+        where = f"correlation of {a} and {b}"
+        if (b, a) in checked:
+            raise InputError(f"{where}: expected once, got twice; leave one out.")
+        checked[a, b] = check_number(given, where)
+        if not -1.0 < checked[a, b] < 1.0:
+            raise InputError(
+                f"{where}: expected a number between -1 and 1, ends excluded, got {given:g}; "
+                "for a full correlation vary one parameter and derive the other from it."
+            )
+    return checked
+
+
+def _factor_of(names: Sequence[str], pairs: Pairs, columns: Sequence[int]) -> Floats:
+    """Cholesky's factor of the correlations of some columns, which no random numbers have where it does not
+    exist.
+
+    Args:
+        names: of all columns.
+        pairs: rho by names.
+        columns: those that have a pair.
+    """
+    place = {names[column]: k for k, column in enumerate(columns)}
+    R = np.eye(len(columns))
+    for (a, b), rho in pairs.items():
+        R[place[a], place[b]] = R[place[b], place[a]] = rho
+    values, vectors = np.linalg.eigh(R)
+    if len(values) and values[0] <= SMALLEST:
+        # v^T R v = 1 + 2 sum of rho_ij v_i v_j is the eigenvalue: the likely pair lowers it most.
+        v = vectors[:, 0]
+        a, b = min(pairs, key=lambda pair: pairs[pair] * v[place[pair[0]]] * v[place[pair[1]]])
+        raise InputError(
+            f"correlation: expected a positive definite matrix, got the eigenvalue {values[0]:.3g}: no "
+            f"numbers have such correlations. Check {a} and {b} ({pairs[a, b]:g}) first, or multiply "
+            f"every correlation by less than {1.0 / (1.0 - values[0]):.3g}."
+        )
+    return np.asarray(np.linalg.cholesky(R), dtype=np.float64)

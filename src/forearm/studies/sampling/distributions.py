@@ -1,0 +1,411 @@
+"""Distributions of parameters: quantiles for sampling, levels for grids, and the tables they are read from.
+
+Every quantile is computed for its own u alone, so that a value does not depend on its neighbours in a block.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.errors import InputError, located, shorten, suggest
+from forearm.spatial import Floats
+from forearm.studies.sampling.normal_quantile import normal_cdf, normal_quantile
+from forearm.values import check_number, check_text, check_whole, is_number
+
+MAX_LEVELS = 1_000_000
+MAX_VALUES = 10_000
+MAX_SIGMA = 10.0  # of a logarithm; quantiles of a double stay below 9 sigma, and e^90 is still a float
+MIN_PROBABILITY = 1e-300  # below it floats lose digits
+
+Bounds = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Every value from low to high is equally likely.
+
+    Args:
+        low: lowest value.
+        high: highest value.
+    """
+
+    is_numeric: ClassVar[bool] = True
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        _keep_numbers(self, "uniform", "low", "high")
+        _check_order("uniform", self.low, self.high)
+
+    @property
+    def bounds(self) -> Bounds:
+        """Lowest and highest value."""
+        return self.low, self.high
+
+    def quantile(self, u: Floats) -> Floats:
+        """Values (B,) at probabilities u in (0, 1)."""
+        return np.clip(self.low + (self.high - self.low) * _inside(u), self.low, self.high)
+
+    def levels(self, count: int) -> Floats:
+        """So many values at equal distances, both ends included; the middle where it is one."""
+        count = _check_count(count)
+        if count == 1:
+            return np.array([0.5 * self.low + 0.5 * self.high])
+        return np.linspace(self.low, self.high, count)
+
+
+@dataclass(frozen=True)
+class LogUniform:
+    """Every logarithm from that of low to that of high is equally likely.
+
+    Args:
+        low: lowest value, above 0.
+        high: highest value.
+    """
+
+    is_numeric: ClassVar[bool] = True
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        _keep_numbers(self, "loguniform", "low", "high", above=0.0)
+        _check_order("loguniform", self.low, self.high)
+
+    @property
+    def bounds(self) -> Bounds:
+        """Lowest and highest value."""
+        return self.low, self.high
+
+    def quantile(self, u: Floats) -> Floats:
+        """Values (B,) at probabilities u in (0, 1)."""
+        return self._between(_inside(u))
+
+    def levels(self, count: int) -> Floats:
+        """So many values at equal ratios, both ends included; the geometric mean where it is one."""
+        count = _check_count(count)
+        if count == 1:
+            return self._between(np.array([0.5]))
+        levels = self._between(np.linspace(0.0, 1.0, count))
+        levels[0], levels[-1] = self.low, self.high
+        return levels
+
+    def _between(self, fraction: Floats) -> Floats:
+        width = math.log(self.high) - math.log(self.low)
+        return np.clip(self.low * np.exp(fraction * width), self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Normal:
+    """The normal distribution, within bounds where they are given: what lies outside is left out and
+    the rest keeps its proportions.
+
+    Args:
+        mean: of the distribution without bounds.
+        std: its standard deviation.
+        low: lowest value.
+        high: highest value.
+    """
+
+    is_numeric: ClassVar[bool] = True
+    mean: float
+    std: float
+    low: float = -math.inf
+    high: float = math.inf
+
+    def __post_init__(self) -> None:
+        _keep_numbers(self, "normal", "mean")
+        _keep_numbers(self, "normal", "std", above=0.0)
+        if self.low != -math.inf:
+            _keep_numbers(self, "normal", "low")
+        if self.high != math.inf:
+            _keep_numbers(self, "normal", "high")
+        _check_order("normal", self.low, self.high)
+        if self._shares()[1] < MIN_PROBABILITY:
+            raise InputError(
+                "normal: expected bounds that leave some of the probability, got low "
+                f"{self.low:g} and high {self.high:g} beside mean {self.mean:g} and std {self.std:g}; "
+                "move them towards the mean, or use uniform."
+            )
+
+    @property
+    def bounds(self) -> Bounds:
+        """Lowest and highest value, infinite where there is no bound."""
+        return self.low, self.high
+
+    def quantile(self, u: Floats) -> Floats:
+        """Values (B,) at probabilities u in (0, 1)."""
+        u = _inside(u)
+        below, within, above = self._shares()
+        lower, upper = below + within * u, above + within * (1.0 - u)
+        # each from its own end: a probability next to 1 has lost the digits of the tail
+        z = np.where(lower <= 0.5, normal_quantile(lower), -normal_quantile(upper))
+        return np.clip(self.mean + self.std * z, self.low, self.high)
+
+    def levels(self, count: int) -> Floats:
+        """The quantiles at (k + 1/2) / count."""
+        return self.quantile(_middles(count))
+
+    def _shares(self) -> tuple[float, float, float]:
+        """Probabilities of the normal below, within and above the bounds."""
+        low, high = (self.low - self.mean) / self.std, (self.high - self.mean) / self.std
+        below, up_to_high, above, from_low = normal_cdf(np.array([low, high, -high, -low])).tolist()
+        return below, (from_low - above if low > 0.0 else up_to_high - below), above
+
+
+@dataclass(frozen=True)
+class LogNormal:
+    """Values whose logarithm is normal.
+
+    Args:
+        median: of the values.
+        sigma: standard deviation of their logarithm.
+    """
+
+    is_numeric: ClassVar[bool] = True
+    median: float
+    sigma: float
+
+    def __post_init__(self) -> None:
+        _keep_numbers(self, "lognormal", "median", above=0.0)
+        _keep_numbers(self, "lognormal", "sigma", above=0.0, maximum=MAX_SIGMA)
+
+    @property
+    def bounds(self) -> Bounds:
+        """0 and infinity."""
+        return 0.0, math.inf
+
+    def quantile(self, u: Floats) -> Floats:
+        """Values (B,) at probabilities u in (0, 1)."""
+        return self.median * np.exp(self.sigma * normal_quantile(_inside(u)))
+
+    def levels(self, count: int) -> Floats:
+        """The quantiles at (k + 1/2) / count."""
+        return self.quantile(_middles(count))
+
+
+@dataclass(frozen=True)
+class Triangular:
+    """A density that rises linearly from low to the mode and falls linearly to high.
+
+    Args:
+        low: lowest value.
+        mode: most likely value.
+        high: highest value.
+    """
+
+    is_numeric: ClassVar[bool] = True
+    low: float
+    mode: float
+    high: float
+
+    def __post_init__(self) -> None:
+        _keep_numbers(self, "triangular", "low", "mode", "high")
+        _check_order("triangular", self.low, self.high)
+        if not self.low <= self.mode <= self.high:
+            raise InputError(
+                f"triangular: expected a mode from low {self.low:g} to high {self.high:g}, "
+                f"got {self.mode:g}; the order is low, mode, high."
+            )
+
+    @property
+    def bounds(self) -> Bounds:
+        """Lowest and highest value."""
+        return self.low, self.high
+
+    def quantile(self, u: Floats) -> Floats:
+        """Values (B,) at probabilities u in (0, 1)."""
+        u = _inside(u)
+        width, rise, fall = self.high - self.low, self.mode - self.low, self.high - self.mode
+        rising = self.low + np.sqrt(u * width * rise)
+        falling = self.high - np.sqrt((1.0 - u) * width * fall)
+        return np.clip(np.where(u * width < rise, rising, falling), self.low, self.high)
+
+    def levels(self, count: int) -> Floats:
+        """The quantiles at (k + 1/2) / count."""
+        return self.quantile(_middles(count))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a few values.
+
+    Args:
+        values: all numbers or all texts.
+        weights: how likely each is, relative to the others; None: all equally.
+    """
+
+    values: tuple[float, ...] | tuple[str, ...]
+    weights: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", _checked_values(self.values))
+        if self.weights is not None:
+            object.__setattr__(self, "weights", _checked_weights(self.weights, len(self.values)))
+
+    @property
+    def bounds(self) -> Bounds | None:
+        """Lowest and highest value; None of texts."""
+        numbers = [value for value in self.values if not isinstance(value, str)]
+        return (min(numbers), max(numbers)) if numbers else None
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether values are numbers."""
+        return not isinstance(self.values[0], str)
+
+    def quantile(self, u: Floats) -> NDArray[Any]:
+        """Values (B,) at u in (0, 1), which the values share in their order by weight; objects of texts."""
+        weights = np.ones(len(self.values)) if self.weights is None else np.array(self.weights)
+        edges = np.cumsum(weights / weights.max())
+        # the first edge above u, so that a value without weight is never taken
+        return self._all()[np.searchsorted(edges / edges[-1], _inside(u), side="right")]
+
+    def levels(self, count: int) -> NDArray[Any]:
+        """All values, whatever the count."""
+        return self._all()
+
+    def _all(self) -> NDArray[Any]:
+        return np.array(self.values, dtype=np.float64 if self.is_numeric else object)
+
+
+Distribution = Uniform | LogUniform | Normal | LogNormal | Triangular | Choice
+
+# Fields of each kind that a list gives in this order; of a choice the list is the values.
+LISTED: dict[str, tuple[Callable[..., Distribution], tuple[str, ...]]] = {
+    "uniform": (Uniform, ("low", "high")),
+    "loguniform": (LogUniform, ("low", "high")),
+    "normal": (Normal, ("mean", "std")),
+    "lognormal": (LogNormal, ("median", "sigma")),
+    "triangular": (Triangular, ("low", "mode", "high")),
+}
+CHOICES = ("choice", "values")
+KINDS = (*LISTED, *CHOICES)
+NORMAL_KEYS = ("mean", "std", "low", "high")
+
+
+def distribution_of(fields: Mapping[str, object], where: str) -> Distribution:
+    """The distribution that a table of a file describes.
+
+    Args:
+        fields: exactly one of uniform = [low, high], loguniform = [low, high], normal = [mean, std] or
+            {mean, std, low, high}, lognormal = [median, sigma], triangular = [low, mode, high] and
+            choice or values = [...], these two with weights = [...] beside them if wanted.
+        where: how errors name the table.
+    """
+    with located(where):
+        kind = _kind_of(fields)
+        given = fields[kind]
+        if kind in CHOICES:
+            weights = _as_tuple(fields["weights"], "weights") if "weights" in fields else None
+            return Choice(_as_tuple(given, kind), weights)
+        if kind == "normal" and isinstance(given, Mapping):
+            return _normal_of(given)
+        make, names = LISTED[kind]
+        return make(*_as_tuple(given, kind, names))
+
+
+def fields_of(distribution: Distribution) -> dict[str, object]:
+    """The table that `distribution_of` reads as this distribution."""
+    if isinstance(distribution, Choice):
+        fields: dict[str, object] = {"choice": list(distribution.values)}
+        return fields if distribution.weights is None else {**fields, "weights": list(distribution.weights)}
+    if isinstance(distribution, Normal) and distribution.bounds != (-math.inf, math.inf):
+        entries = {name: getattr(distribution, name) for name in NORMAL_KEYS}
+        return {"normal": {name: entry for name, entry in entries.items() if math.isfinite(entry)}}
+    kind, names = next((kind, names) for kind, (make, names) in LISTED.items() if make is type(distribution))
+    return {kind: [getattr(distribution, name) for name in names]}
+
+
+def _kind_of(fields: Mapping[str, object]) -> str:
+    _check_keys(fields, (*KINDS, "weights"))
+    kinds = [kind for kind in KINDS if kind in fields]
+    if len(kinds) != 1:
+        got = ", ".join(kinds) or "none"
+        raise InputError(f"expected exactly one of {', '.join(KINDS)}, got {got}; keep one.")
+    if "weights" in fields and kinds[0] not in CHOICES:
+        raise InputError(f"weights: expected beside choice or values alone, got {kinds[0]}; leave them out.")
+    return kinds[0]
+
+
+def _check_keys(fields: Mapping[str, object], known: Sequence[str]) -> None:
+    for key in fields:
+        if key not in known:
+            raise InputError(f"unknown key {shorten(key)}; {suggest(str(key), known)}")
+
+
+def _normal_of(given: Mapping[str, object]) -> Normal:
+    with located("normal"):
+        _check_keys(given, NORMAL_KEYS)
+        missing = [name for name in ("mean", "std") if name not in given]
+        if missing:
+            raise InputError(f"expected mean and std, got no {missing[0]}; add {missing[0]} = NUMBER.")
+    return Normal(**given)  # type: ignore[arg-type]
+
+
+def _as_tuple(given: object, kind: str, names: Sequence[str] = ()) -> tuple[Any, ...]:
+    wanted = ", ".join(names) or "VALUE, VALUE, ..."
+    if not isinstance(given, list | tuple) or (names and len(given) != len(names)):
+        raise InputError(f"{kind}: expected {kind} = [{wanted}], got {shorten(given)}.")
+    return tuple(given)
+
+
+def _keep_numbers(
+    distribution: Distribution, kind: str, *names: str, above: float = -math.inf, maximum: float = math.inf
+) -> None:
+    """Fields as checked floats, whatever kind of number was given."""
+    for name in names:
+        number = check_number(getattr(distribution, name), f"{kind}, {name}", above=above, maximum=maximum)
+        object.__setattr__(distribution, name, number)
+
+
+def _check_order(kind: str, low: float, high: float) -> None:
+    if not low < high:
+        raise InputError(f"{kind}: expected low below high, got low {low:g} and high {high:g}; swap them.")
+
+
+def _checked_values(given: object) -> tuple[float, ...] | tuple[str, ...]:
+    values = _as_tuple(given, "choice")
+    check_whole(len(values), "choice, number of values", 1, MAX_VALUES)
+    if all(isinstance(value, str) for value in values):
+        for value in values:
+            check_text(value, "choice")
+        return tuple(str(value) for value in values)
+    if not all(is_number(value) for value in values):
+        raise InputError(
+            f"choice: expected all numbers or all texts, got {shorten(values)}; put numbers in quotes."
+        )
+    return tuple(check_number(value, "choice") for value in values)
+
+
+def _checked_weights(given: object, count: int) -> tuple[float, ...]:
+    weights = _as_tuple(given, "weights")
+    checked = tuple(check_number(weight, "choice, weights", minimum=0.0) for weight in weights)
+    if len(checked) != count:
+        raise InputError(f"choice, weights: expected one per value, {count}, got {len(checked)}.")
+    if not any(checked):
+        raise InputError("choice, weights: expected at least one above 0, got zeros; leave weights out.")
+    return checked
+
+
+def _check_count(count: int) -> int:
+    return check_whole(count, "levels", 1, MAX_LEVELS)
+
+
+def _middles(count: int) -> Floats:
+    return (np.arange(_check_count(count)) + 0.5) / count
+
+
+def _inside(u: Floats) -> Floats:
+    """Probabilities as floats; what is not within (0, 1) would come out as a plausible value."""
+    u = np.asarray(u, dtype=np.float64)
+    if not ((u > 0.0) & (u < 1.0)).all():
+        raise InputError(
+            "quantile: expected every u strictly between 0 and 1, got others; take them from a Design."
+        )
+    return u

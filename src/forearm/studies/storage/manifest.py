@@ -1,0 +1,99 @@
+"""The manifest of a folder of results: what is computed, and in what a study differs from it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from forearm.errors import InputError, shorten
+from forearm.reading.textfile import read_json_table
+from forearm.values import check_kind, check_name, check_whole
+
+MANIFEST = "study.json"
+ROW = "row"  # the first column of every part
+TYPES = ("float64", "string", "int64")
+MAX_DIFFERENCES = 12
+
+
+def digest_of(manifest: Mapping[str, Any]) -> str:
+    """The SHA-256 of a manifest, whatever the order of its keys."""
+    text = json.dumps(manifest, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def plain(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The manifest as it comes back from its file."""
+    check_kind(manifest, Mapping, "study")
+    try:
+        found: dict[str, Any] = json.loads(json.dumps(dict(manifest), allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(
+            f"study: expected finite numbers, text, lists and tables, as JSON knows them: "
+            f"{shorten(str(error), 200)}. Write others as text."
+        ) from error
+    return found
+
+
+def check_fields(manifest: dict[str, Any], where: str) -> None:
+    """Refuse a manifest that does not say what rows and columns there are."""
+    check_whole(manifest.get("rows"), f"{where}, rows", 1)
+    check_whole(manifest.get("rows_per_part"), f"{where}, rows_per_part", 1)
+    columns = manifest.get("columns")
+    if not isinstance(columns, dict) or not columns:
+        raise InputError(f"{where}, columns: expected a table of names and types, got {shorten(columns)}.")
+    for name, kind in columns.items():
+        check_name(name, "column")
+        if name == ROW or kind not in TYPES:
+            raise InputError(
+                f"{where}, column {shorten(name)}: expected one of {', '.join(TYPES)} under a name other "
+                f"than {ROW!r}, which every part has by itself; got {shorten(kind)}."
+            )
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a folder, checked."""
+    place = folder / MANIFEST
+    manifest = plain(read_json_table(place, "rows, rows_per_part and columns"))
+    check_fields(manifest, str(place))
+    return manifest
+
+
+def check_same(folder: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """Refuse a folder of another study, with what is different."""
+    differences = list(_differences(found, wanted, ""))
+    if differences:
+        shown = differences[:MAX_DIFFERENCES]
+        more = len(differences) - len(shown)
+        lines = "\n".join(f"  {line}" for line in shown) + (f"\n  and {more} more" if more else "")
+        raise InputError(
+            f"{folder}: expected the study that its {MANIFEST} has, got another one:\n{lines}\n"
+            "Give another folder, or restore the study."
+        )
+
+
+def _differences(found: Any, wanted: Any, path: str) -> Iterator[str]:
+    """A line for every key at which two manifests differ."""
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        for key in dict.fromkeys((*found, *wanted)):
+            yield from _differences(
+                found.get(key, _ABSENT), wanted.get(key, _ABSENT), f"{path}.{key}" if path else key
+            )
+    elif isinstance(found, list) and isinstance(wanted, list):
+        for k in range(max(len(found), len(wanted))):
+            yield from _differences(_item(found, k), _item(wanted, k), f"{path}[{k}]")
+    elif repr(found) != repr(wanted):  # as their digests: 1 is not 1.0, nor 0.0 -0.0
+        yield f"{path}: {_shown(found)} in the folder, {_shown(wanted)} given"
+
+
+_ABSENT = object()
+
+
+def _item(values: list[Any], k: int) -> Any:
+    return values[k] if k < len(values) else _ABSENT
+
+
+def _shown(value: Any) -> str:
+    return "absent" if value is _ABSENT else shorten(value)

@@ -1,0 +1,129 @@
+"""A part of the results as a Parquet file: written in memory, checked from its metadata, read by columns."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.errors import InputError, shorten
+from forearm.logs.arrow import arrow_for
+from forearm.studies.storage.manifest import ROW
+
+DIGEST_KEY = b"forearm.study"  # in the metadata of a part: the digest of its manifest
+
+Columns = Mapping[str, NDArray[Any]]
+
+
+def part_bytes(first_row: int, columns: Columns, digest: str) -> bytes:
+    """A part as Parquet bytes, the same for the same content; needs no disk.
+
+    Args:
+        first_row: The number of the first row; the column "row" counts from it.
+        columns: One array per column, all of one length: float64, int64, or text.
+        digest: `ResultFolder.digest`, by which the part is known to belong to its study.
+    """
+    arrow = arrow_for("results")
+    count = len(next(iter(columns.values()), ()))
+    row = arrow.core.array(np.arange(first_row, first_row + count, dtype=np.int64))
+    arrays = {ROW: row} | {name: _arrow_array(name, v, count) for name, v in columns.items()}
+    table = arrow.core.table(arrays).replace_schema_metadata({DIGEST_KEY: digest.encode()})
+    buffer = io.BytesIO()
+    # A dictionary of values pays for words that come again, not for computed numbers.
+    words = [name for name, array in arrays.items() if array.type == arrow.core.string()]
+    arrow.parquet.write_table(
+        table,
+        buffer,
+        row_group_size=max(count, 1),
+        compression="zstd",
+        use_dictionary=words,
+        write_page_checksum=True,
+    )
+    return buffer.getvalue()
+
+
+def fault_in(
+    source: Path | io.BytesIO, columns: Mapping[str, str], first: int, last: int, digest: str
+) -> str | None:
+    """What is wrong with a Parquet file as a part, from its metadata alone; None where it is right.
+
+    Args:
+        source: The file, or its bytes.
+        columns: The types of all columns by name, "row" first.
+        first: The first row.
+        last: The row behind the last.
+        digest: That of the manifest.
+    """
+    arrow = arrow_for(source.name if isinstance(source, Path) else "results")
+    try:
+        metadata = arrow.parquet.read_metadata(source)
+        found = metadata.schema.to_arrow_schema()
+        rows = _row_range(metadata)
+    except (arrow.core.ArrowException, OSError, ValueError) as error:
+        # Of the disk or of the memory, not of what is in the file.
+        if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno is not None):
+            raise
+        return f"no readable Parquet file: {shorten(str(error), 200)}"
+    types = {field.name: _kind(field.type) for field in found}
+    if types != columns or found.names[0] != ROW:
+        return f"expected the columns {shorten(columns, 200)}, got {shorten(types, 200)}"
+    if metadata.num_rows != last - first or rows != (first, last - 1):
+        return f"expected rows {first} to {last - 1}, got {metadata.num_rows} rows, {rows}"
+    if (metadata.metadata or {}).get(DIGEST_KEY) != digest.encode():
+        return "it belongs to another study"
+    return None
+
+
+def read_columns(path: Path, names: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """Columns of a part, its pages checked; ValueError where it is damaged, OSError where it cannot be read.
+
+    Args:
+        path: The file.
+        names: The columns.
+    """
+    arrow = arrow_for(path.name)
+    try:
+        with arrow.parquet.ParquetFile(path, page_checksum_verification=True, pre_buffer=False) as file:
+            table = file.read(columns=list(dict.fromkeys(names)), use_threads=False)
+    except arrow.core.ArrowException as error:
+        raise ValueError(str(error)) from error
+    return {name: table[name].to_numpy() for name in table.column_names}
+
+
+def empty_column(kind: str, count: int) -> NDArray[Any]:
+    """Room for the values of a column.
+
+    Args:
+        kind: Its type, as the manifest names it.
+        count: How many values.
+    """
+    return np.empty(count, object if kind == "string" else kind)
+
+
+def _arrow_array(name: str, values: NDArray[Any], count: int) -> Any:
+    core = arrow_for("results").core
+    array = np.asarray(values)
+    is_text = array.dtype.kind in "UOT" and all(isinstance(value, str) for value in array.flat)
+    if name == ROW or array.shape != (count,) or not (is_text or array.dtype in (np.float64, np.int64)):
+        raise InputError(
+            f"results, column {shorten(name)}: expected {count} values of float64, int64 or text under a "
+            f"name other than {ROW!r}, got {array.dtype} of shape {array.shape}."
+        )
+    return core.array(array.tolist(), core.string()) if is_text else core.array(np.ascontiguousarray(array))
+
+
+def _kind(arrow_type: Any) -> str:
+    """What the manifest calls a type of Arrow."""
+    return str(arrow_type).replace("double", "float64")
+
+
+def _row_range(metadata: Any) -> tuple[int, int] | None:
+    """The least and the greatest row, from the statistics of the column; None where it has none."""
+    statistics = [metadata.row_group(k).column(0).statistics for k in range(metadata.num_row_groups)]
+    if not statistics or any(found is None or not found.has_min_max for found in statistics):
+        return None
+    return min(found.min for found in statistics), max(found.max for found in statistics)

@@ -1,0 +1,190 @@
+"""Studies in TOML files: the layout said once, and read without trust."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from forearm.control.controllers.formulas import CONTROL_LAWS
+from forearm.errors import InputError, located, shorten
+from forearm.files.builtin import is_builtin
+from forearm.reading.fields import (
+    AngleField,
+    ChoiceField,
+    Field,
+    FlagField,
+    ListField,
+    MapField,
+    NumberField,
+    TableField,
+    TableListField,
+    TextField,
+    published,
+)
+from forearm.reading.textfile import read_toml
+from forearm.simulation.many import FIXED
+from forearm.studies.catalogue import CatalogueMotor
+from forearm.studies.sampling.designs import DESIGNS, MAX_ROWS, MAX_SEED
+from forearm.studies.study import DEFAULT_DESIGN, Study
+from forearm.trajectories.request_fields import OneOrMany, WholeField
+
+SCHEMA = "forearm-study/1"
+MAX_PATH = 4096
+
+
+@dataclass(frozen=True)
+class AnyTable:
+    """A table whose own reader checks it: a distribution."""
+
+    doc: str
+
+    def read(self, value: Any, place: str) -> dict[str, Any]:
+        """The table as it is."""
+        if not isinstance(value, dict):
+            raise InputError(f"{place}: expected a table, got {shorten(value)}. Wanted: {self.doc}.")
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        """Any table."""
+        return {"type": "object", "description": self.doc}
+
+
+@dataclass(frozen=True)
+class OneOrNamed:
+    """One value, or a table of several by names of the user's own."""
+
+    item: Field
+    doc: str
+
+    def read(self, value: Any, place: str) -> Any:
+        """The value, or a table of them."""
+        return (MapField(self.item) if isinstance(value, dict) else self.item).read(value, place)
+
+    def schema(self) -> dict[str, Any]:
+        """Either of both."""
+        return {"oneOf": [self.item.schema(), MapField(self.item).schema()], "description": self.doc}
+
+
+@dataclass(frozen=True)
+class FileOrPoints:
+    """The file of a motion or a request, or configurations to go through."""
+
+    doc: str
+
+    def read(self, value: Any, place: str) -> Any:
+        """A text, or rows of numbers."""
+        if isinstance(value, list):
+            return ListField(ListField(AngleField())).read(value, place)
+        return TextField(max_length=MAX_PATH).read(value, place)
+
+    def schema(self) -> dict[str, Any]:
+        """Either of both."""
+        points = ListField(ListField(AngleField())).schema()
+        return {"oneOf": [TextField(max_length=MAX_PATH).schema(), points], "description": self.doc}
+
+
+DESIGN = TableField(
+    {
+        "kind": ChoiceField(DESIGNS, "which points; latin-hypercube where not given"),
+        "rows": WholeField("how many; a grid has as many as its levels make", 1, MAX_ROWS),
+        "seed": WholeField("of what is drawn; 0 where not given", 0, MAX_SEED),
+        "levels": OneOrNamed(WholeField("", 1, MAX_ROWS), "of a grid: one count, or by variable"),
+        "rows_per_part": WholeField("rows that are computed and kept together", 1, MAX_ROWS),
+    },
+    doc="which rows there are",
+)
+RUN = TableField(
+    {
+        "law": ChoiceField(tuple(CONTROL_LAWS), "the control law that follows the motion"),
+        "bandwidth": NumberField("of its gains, rad/s", above=0.0),
+        "period": WholeField("steps between two samples of the law", 1, 1_000_000),
+        "friction": FlagField("whether the law's model has friction; true where not given"),
+        "torque": OneOrMany(NumberField(), "held throughout, N m (N), in the place of a motion"),
+        "voltage": OneOrMany(NumberField(), "held throughout, V, in the place of a motion"),
+        "acceleration": OneOrMany(
+            NumberField(above=0.0), "limits of a motion that is planned, rad/s^2 (m/s^2)"
+        ),
+        "velocity": OneOrMany(NumberField(above=0.0), "limits of a motion that is planned, rad/s (m/s)"),
+        "start": OneOrMany(AngleField(), "joint coordinates at the start, rad (m), where there is no motion"),
+        "duration": NumberField("of a run without a motion, s", above=0.0),
+        "settle": NumberField("time for which the end of a motion is held, s", minimum=0.0),
+        "step": NumberField("of the simulation, s; 0.001 where not given", above=0.0),
+        "method": ChoiceField(FIXED, "rk4 where not given"),
+        "effort_limits": FlagField("whether motors give no more than max_effort"),
+        "payload": MapField(NumberField(), "what every hand carries: mass, com.x, inertia.xx ..."),
+        "dtype": ChoiceField(("float64", "float32"), "of the kernel"),
+        "device": ChoiceField(("cpu", "cuda"), "of the kernel"),
+    },
+    doc="how each row is run",
+)
+MOTOR = TableField(
+    {key: NumberField(minimum=0.0) for key in CatalogueMotor.__dataclass_fields__},
+    ("torque_constant", "resistance"),
+    "constants of a motor: N m / A, ohm, kg m^2, V, A, kg",
+)
+PAIR = TableField(
+    {
+        "between": ListField(TextField(), 2, "two variables"),
+        "rho": NumberField("correlation of the normals behind them", -1.0, 1.0),
+    },
+    ("between", "rho"),
+)
+STUDY = TableField(
+    {
+        "schema": ChoiceField((SCHEMA,), "the layout of this file"),
+        "name": TextField("of the study; the file's where not given"),
+        "arm": OneOrNamed(TextField(max_length=MAX_PATH), "a built-in name or a file, or several by name"),
+        "figures": ListField(TextField(), None, "figures of merit, such as peak_torque or energy"),
+        "motion": OneOrNamed(
+            FileOrPoints("a request or a planned motion, or configurations from rest to rest"),
+            "what the arm is to follow: a file, configurations, or several by name",
+        ),
+        "design": DESIGN,
+        "run": RUN,
+        "vary": MapField(AnyTable("{ uniform = [0, 1] } or another distribution, with of and factor")),
+        "correlation": TableListField(PAIR, "correlation", "pairs of variables that are correlated"),
+        "motors": MapField(MOTOR, "a catalogue that JOINT.motor chooses from"),
+    },
+    ("arm", "figures", "vary"),
+    "a study: arms, what differs from row to row, what is done with each, which figures are wanted",
+)
+
+
+def study_schema() -> dict[str, Any]:
+    """The JSON Schema of study files."""
+    return published("forearm study file", STUDY)
+
+
+def read_study(path: str | os.PathLike[str]) -> Study:
+    """The study of a TOML file; other files that it names lie relative to it."""
+    where = Path(path)
+    given = STUDY.read(read_toml(where), where.name)
+    design, run = given.get("design", {}), given.get("run", {})
+    pairs = {tuple(pair["between"]): pair["rho"] for pair in given.get("correlation", [])}
+    with located(where.name):
+        return Study(
+            given.get("name", where.stem),
+            _each(given["arm"], lambda one: one if is_builtin(one) else where.parent / one),
+            given["vary"],
+            given["figures"],
+            design=design.pop("kind", DEFAULT_DESIGN),
+            correlation=pairs,
+            motion=_each(given.get("motion"), lambda one: _motion(one, where.parent)),
+            motors=given.get("motors"),
+            **design,
+            **run,
+        )
+
+
+def _each(given: Any, of: Callable[[Any], Any]) -> Any:
+    """One thing, or each of several that have names; None stays None."""
+    if given is None:
+        return None
+    return {name: of(one) for name, one in given.items()} if isinstance(given, dict) else of(given)
+
+
+def _motion(given: Any, folder: Path) -> Any:
+    return folder / given if isinstance(given, str) else [list(point) for point in given]

@@ -1,0 +1,130 @@
+"""`forearm sweep`: the rows that Python gives, shares, watching, single rows, scripts; what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli.lines import Capture, called, strict_json
+from studies.test_study import STUDY, folder  # noqa: F401
+
+import forearm as fa
+from forearm.studies.results import StudyResults
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def study(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:  # noqa: F811
+    text = STUDY.replace("seed = 3", "seed = 3\nrows_per_part = 5").replace('design = "sobol"', "")
+    (folder / "study.toml").write_text(text, encoding="utf-8")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_rows_are_those_of_python(study: Path, capsys: Capture) -> None:
+    code, out, err = called(
+        capsys,
+        "sweep",
+        "study.toml",
+        "--json",
+        "--csv",
+        "rows.csv",
+        "--report",
+        "report.html",
+        "--worst",
+        "0",
+    )
+    assert (code, err) == (0, "")
+    document = strict_json(out)
+    truth = fa.sweep(study / "study.toml")
+    assert document["rows"] == document["done"] == 12
+    assert document["folder"] == "study-results"
+    assert document["figures"]["energy"]["mean"] == pytest.approx(float(np.mean(truth["energy"])), rel=1e-12)
+    found = StudyResults.read("study-results")
+    for name, column in truth.table().items():
+        assert np.array_equal(found[name], column), name
+    assert len((study / "rows.csv").read_text(encoding="utf-8").splitlines()) == 13
+    assert "load and friction" in (study / "report.html").read_text(encoding="utf-8")
+
+
+def test_shares_make_the_whole(study: Path, capsys: Capture) -> None:
+    for share in ("2/2", "1/2"):
+        code, out, _ = called(capsys, "sweep", "study.toml", "-o", "out", "--part", share)
+        assert code == 0
+        assert ("5 of 12 rows" if share == "2/2" else "12 of 12 rows") in out
+    code, out, err = called(capsys, "sweep", "out", "--watch")
+    assert code == 0
+    assert "12 of 12 rows" in err
+    assert "tracking_error" in out
+
+
+def test_a_folder_goes_on_by_itself(study: Path, capsys: Capture) -> None:
+    called(capsys, "sweep", "study.toml", "-o", "out", "--part", "1/3")
+    (study / "study.toml").unlink()
+    code, out, _ = called(capsys, "sweep", "out", "--json")
+    assert (code, strict_json(out)["done"]) == (0, 12)
+
+
+def test_one_row(study: Path, capsys: Capture) -> None:
+    code, out, _ = called(capsys, "sweep", "study.toml", "--row", "7", "--json", "--html", "row.html")
+    assert code == 0
+    document, truth = strict_json(out), fa.sweep(study / "study.toml").row(7)
+    assert document["variables"] | document["figures"] == truth
+    assert "<canvas" in (study / "row.html").read_text(encoding="utf-8")
+    assert not (study / "study-results").exists(), "one row needs no folder"
+
+
+def test_a_study_is_checked_without_computing(study: Path, capsys: Capture) -> None:
+    code, out, _ = called(capsys, "sweep", "study.toml", "--check")
+    assert code == 0
+    assert "12 rows in 3 parts, design sobol" in out
+    assert "*.friction.*" in out
+    code, out, _ = called(capsys, "sweep", "study.toml", "--check", "--json")
+    assert strict_json(out)["figures"] == ["peak_torque.joint1", "energy", "tracking_error"]
+    assert not (study / "study-results").exists()
+
+
+def test_a_script_for_a_cluster(study: Path, capsys: Capture) -> None:
+    code, out, _ = called(
+        capsys, "sweep", "study.toml", "-o", "my results", "--emit", "slurm", "--jobs", "4", "--cpus", "2",
+        "--time", "01:00:00", "--setup", "module load python",
+    )  # fmt: skip
+    assert code == 0
+    assert "#SBATCH --array=1-4\n" in out
+    assert "#SBATCH --job-name=load-and-friction\n" in out
+    assert "forearm sweep study.toml -o 'my results' --workers 2 --part" in out
+    assert "\nmodule load python\n" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("other.toml",), "other.toml: not there"),
+        ((".",), "a folder without study.json"),
+        (("arm.urdf",), "expected a study file that ends in .toml"),
+        (("study.toml", "--part", "3/2"), "expected i/N with i from 1 to N"),
+        (("study.toml", "--engine", "spark"), "--engine"),
+        (("study.toml", "--scheduler", "tcp://127.0.0.1:1"), "only --engine dask and ray have one"),
+        (("study.toml", "--html", "row.html"), "give --row K as well"),
+        (("study.toml", "--row", "12"), "row: expected"),
+        (("study.toml", "--report", "report.txt"), "a page ends in"),
+        (("study.toml", "--csv", "rows.txt"), "--csv"),
+        (("nowhere", "--watch"), "nowhere"),
+    ],
+)
+def test_what_is_wrong_is_said(study: Path, capsys: Capture, words: tuple[str, ...], text: str) -> None:
+    code, out, err = called(capsys, "sweep", *words)
+    assert (code, out) == (2, "")
+    assert text in " ".join(err.split())
+    assert "Traceback" not in err
+
+
+def test_a_changed_study_is_refused_with_the_difference(study: Path, capsys: Capture) -> None:
+    called(capsys, "sweep", "study.toml", "-o", "out")
+    path = study / "study.toml"
+    path.write_text(path.read_text(encoding="utf-8").replace("[0.2, 0.8]", "[0.2, 0.9]"), encoding="utf-8")
+    code, _, err = called(capsys, "sweep", "study.toml", "-o", "out")
+    assert code == 2
+    assert "study.vary.payload.mass.uniform[1]: 0.8 in the folder, 0.9 given" in " ".join(err.split())

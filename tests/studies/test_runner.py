@@ -1,0 +1,512 @@
+"""Parts on threads, on processes and on executors of others: all are committed, whatever dies."""
+
+from __future__ import annotations
+
+import gc
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, CancelledError, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+from studies.toy_campaign import ToyTask, assert_right, manifest_of
+
+from forearm.errors import InputError, NameNotFound
+from forearm.studies.engines import runner
+from forearm.studies.engines.process_workers import InProcesses
+from forearm.studies.engines.runner import is_lost_worker, run_parts
+from forearm.studies.storage.result_folder import ResultFolder, StudyError
+
+MANIFEST = manifest_of()
+TASK = ToyTask(MANIFEST)
+PARTS = 9
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> ResultFolder:
+    return ResultFolder.open(tmp_path / "out", MANIFEST)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["threads", "processes"])
+def test_every_row_is_computed_once(folder: ResultFolder, engine: str) -> None:
+    assert run_parts(folder, TASK, workers=2, engine=engine) == PARTS
+    assert_right(folder.path, MANIFEST)
+    assert run_parts(folder, TASK, workers=2, engine=engine) == 0
+
+
+def test_only_what_is_wanted_and_missing_is_computed(folder: ResultFolder) -> None:
+    seen: list[int] = []
+
+    def task(part: int) -> bytes:
+        seen.append(part)
+        return TASK(part)
+
+    folder.commit(4, TASK(4))
+    assert run_parts(folder, task, wanted=[2, 4, 6, 2]) == 2
+    assert sorted(seen) == [2, 6]
+    assert folder.parts_done() == [2, 4, 6]
+    assert run_parts(folder, task, wanted=[]) == 0
+
+
+def test_progress_is_in_rows_and_counts_what_was_there(folder: ResultFolder) -> None:
+    folder.commit(8, TASK(8))
+    told: list[tuple[float, float, str]] = []
+    run_parts(folder, TASK, workers=1, progress=lambda *now: told.append(now))
+    assert [done for done, _, _ in told] == [4, *range(11, 61, 7)]
+    assert told[-1] == (60, 60, "60 of 60 rows")
+
+
+@dataclass
+class Slots:
+    """An executor that starts nothing by itself and counts what it is given."""
+
+    given: list[tuple[Future[bytes], int]] = field(default_factory=list)
+    most: int = 0
+    delay: float = 0.05  # s
+
+    def submit(self, task: Callable[[int], bytes], part: int, /) -> Future[bytes]:
+        future: Future[bytes] = Future()
+        self.given.append((future, part))
+        self.most = max(self.most, sum(not future.done() for future, _ in self.given))
+        threading.Timer(self.delay, lambda: future.set_result(task(part))).start()
+        return future
+
+
+def test_a_bounded_number_is_in_flight(folder: ResultFolder) -> None:
+    slots = Slots()
+    run_parts(folder, TASK, slots, workers=1)
+    assert slots.most == 4
+    assert_right(folder.path, MANIFEST)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["threads", "processes"])
+def test_what_the_task_raises_is_said_after_all_others_are_done(folder: ResultFolder, engine: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        run_parts(folder, ToyTask(MANIFEST, failing=(1, 4)), workers=2, engine=engine)
+    assert str(caught.value) == (
+        f"{folder.path}: 2 parts failed:\n"
+        "  part 1 (rows 7 to 13): row 1: no such arm.\n"
+        "  part 4 (rows 28 to 34): row 4: no such arm.\n"
+        "7 of 9 parts are complete and kept; correct the cause, then give the same command again: it "
+        "computes only what is missing."
+    )
+    assert isinstance(caught.value.__cause__, InputError)
+    assert folder.missing() == [1, 4]
+    assert run_parts(folder, TASK) == 2
+    assert_right(folder.path, MANIFEST)
+
+
+def test_many_failures_are_counted(folder: ResultFolder) -> None:
+    with pytest.raises(StudyError, match=r"8 parts failed:\n(  part .*\n){5}  and 3 more\n1 of 9 parts are"):
+        run_parts(folder, ToyTask(MANIFEST, failing=tuple(range(8))))
+
+
+@pytest.mark.slow
+def test_a_part_that_kills_its_process_is_named(folder: ResultFolder) -> None:
+    retries = 1
+    task = ToyTask(MANIFEST, deadly=(3,))
+    with pytest.raises(StudyError) as caught:
+        run_parts(folder, task, workers=2, engine="processes", retries=retries)
+    assert (
+        f"1 part failed:\n  part 3 (rows 21 to 27): given up after {retries + 1} tries: the process ended by "
+        "signal 9 (out of memory?)\n8 of 9 parts are complete"
+    ) in str(caught.value)
+    assert folder.missing() == [3]
+
+
+@pytest.mark.slow
+def test_parts_whose_processes_die_once_are_computed_again(folder: ResultFolder, tmp_path: Path) -> None:
+    task = ToyTask(MANIFEST, deadly=(0, 8), deadly_once=tmp_path)
+    assert run_parts(folder, task, workers=2, engine="processes", retries=1) == PARTS
+    assert_right(folder.path, MANIFEST)
+
+
+def large(part: int) -> bytes:
+    return bytes([part]) * 100_000_000
+
+
+@pytest.mark.slow
+def test_a_process_killed_while_it_sends_its_result_blocks_nobody() -> None:
+    """With ProcessPoolExecutor this hangs: the reader waits for the rest of the result."""
+    called = InProcesses(large)
+    try:
+        with ThreadPoolExecutor(2) as pool:
+            for delay in (0.0, 0.05, 0.1):
+                first, second = pool.submit(called, 1), pool.submit(called, 2)
+                while not called._processes:
+                    time.sleep(0.001)
+                time.sleep(delay)
+                os.kill(called._processes[0][0].pid or 0, signal.SIGKILL)
+                lost = [future for future in (first, second) if future.exception() is not None]
+                assert len(lost) <= 1
+                assert all(isinstance(future.exception(), BrokenExecutor) for future in lost)
+    finally:
+        called.close()
+
+
+class OddError(Exception):
+    """Cannot be unpickled: it needs more than its text."""
+
+    def __init__(self, a: int, b: int) -> None:
+        super().__init__(f"{a} and {b}")
+
+
+def odd(part: int) -> bytes:
+    raise OddError(part, 2)
+
+
+def wrong(part: int) -> Any:
+    return f"part {part}"
+
+
+@pytest.mark.slow
+def test_an_error_that_cannot_be_sent_comes_as_text(folder: ResultFolder) -> None:
+    with pytest.raises(StudyError, match=r"part 5 \(rows 35 to 41\): OddError: 5 and 2"):
+        run_parts(folder, odd, engine="processes", workers=1, wanted=[5])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["threads", "processes"])
+def test_a_task_must_give_bytes(folder: ResultFolder, engine: str) -> None:
+    with pytest.raises(StudyError, match="task: expected bytes, got 'part 0'"):
+        run_parts(folder, wrong, engine=engine, workers=1, wanted=[0])
+
+
+UNGUARDED = """
+import sys
+from studies.toy_campaign import ToyTask, manifest_of
+from forearm.studies.storage.result_folder import ResultFolder
+from forearm.studies.engines.runner import run_parts
+
+manifest = manifest_of()
+run_parts(ResultFolder.open(sys.argv[1], manifest), ToyTask(manifest), engine="processes", workers=1)
+"""
+
+
+@pytest.mark.slow
+def test_a_script_without_a_guard_is_told_once(tmp_path: Path) -> None:
+    script = tmp_path / "run.py"
+    script.write_text(UNGUARDED)
+    ran = subprocess.run(
+        [sys.executable, str(script), str(tmp_path / "out")],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert ran.returncode == 1
+    assert ran.stderr.count("the study when it is imported. Put the call under if __name__ ==") == 1
+    assert "the process ended with code 1; what it wrote to stderr says why. A script must" in ran.stderr
+
+
+def test_errors_are_not_kept_with_all_that_their_frames_hold(folder: ResultFolder) -> None:
+    class Large:
+        pass
+
+    alive: weakref.WeakSet[Large] = weakref.WeakSet()
+
+    def task(part: int) -> bytes:
+        large = Large()
+        alive.add(large)
+        raise InputError(f"row {part}")
+
+    with pytest.raises(StudyError, match="9 parts failed"):
+        run_parts(folder, task, workers=1)
+    gc.collect()
+    assert len(alive) <= 1, "of the first, which is the cause"
+
+
+@pytest.mark.slow
+def test_a_cluster_that_grows_is_used(folder: ResultFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass
+    class Growing(Slots):
+        @property
+        def max_workers(self) -> int:
+            return 1 if len(self.given) < 4 else 3
+
+    monkeypatch.setattr(runner, "ASKED", 0.0)
+    slots = Growing(delay=0.2)
+    run_parts(folder, TASK, slots)
+    assert slots.most > 4
+    assert_right(folder.path, MANIFEST)
+
+
+def test_a_task_that_cannot_be_sent_is_refused(folder: ResultFolder) -> None:
+    with pytest.raises(InputError, match=r"task: expected what pickle can send .* engine='threads'"):
+        run_parts(folder, lambda part: b"" * part, engine="processes")
+
+
+def test_bad_arguments_are_refused(folder: ResultFolder) -> None:
+    with pytest.raises(NameNotFound, match="engine: expected one of threads, processes, got 'process'"):
+        run_parts(folder, TASK, engine="process")
+    with pytest.raises(InputError, match="workers: expected a whole number of at least 1, got 0"):
+        run_parts(folder, TASK, workers=0)
+    with pytest.raises(InputError, match="retries: expected a whole number of at least 0, got -1"):
+        run_parts(folder, TASK, retries=-1)
+    with pytest.raises(InputError, match="part: expected a whole number from 0 to 8, got 9"):
+        run_parts(folder, TASK, wanted=[9])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [ThreadPoolExecutor, ProcessPoolExecutor])
+def test_pools_of_others_stay_open(folder: ResultFolder, kind: Any) -> None:
+    options = {} if kind is ThreadPoolExecutor else {"mp_context": get_context("spawn")}
+    with kind(2, **options) as pool:
+        run_parts(folder, TASK, pool)
+        assert pool.submit(abs, -1).result() == 1
+    assert_right(folder.path, MANIFEST)
+
+
+@pytest.mark.slow
+def test_a_pool_of_others_that_breaks_ends_the_run_and_keeps_what_was_done(
+    folder: ResultFolder, tmp_path: Path
+) -> None:
+    task = ToyTask(MANIFEST, deadly=(6,), deadly_once=tmp_path)
+    with (
+        ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool,
+        pytest.raises(StudyError, match=r"the executor takes no more parts: .*; make a new one"),
+    ):
+        run_parts(folder, task, pool)
+    assert 0 < len(folder.parts_done()) < PARTS
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        run_parts(folder, task, pool)
+    assert_right(folder.path, MANIFEST)
+
+
+def test_a_pool_that_was_shut_down_is_said(folder: ResultFolder) -> None:
+    pool = ThreadPoolExecutor(1)
+    pool.shutdown()
+    with pytest.raises(
+        StudyError, match="it was stopped:\n  the executor takes no more parts: 'cannot schedule"
+    ):
+        run_parts(folder, TASK, pool)
+
+
+@dataclass
+class LostCluster:
+    """As a client of Dask that lost its scheduler: some parts come, and the others never do."""
+
+    good: int
+    status: str = "running"
+
+    def nthreads(self) -> dict[str, int]:
+        if self.status != "running":
+            raise RuntimeError("ConnectionPool is closed")
+        return {"tcp://1": 3}
+
+    def submit(self, task: Callable[[int], bytes], part: int, /) -> Future[bytes]:
+        future: Future[bytes] = Future()
+        if part < self.good:
+            future.set_result(task(part))
+        else:
+            self.status = "closed"
+        return future
+
+
+@pytest.mark.slow
+def test_a_cluster_that_is_gone_ends_the_run(folder: ResultFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "ASKED", 0.0)
+    with pytest.raises(StudyError) as caught:
+        run_parts(folder, TASK, LostCluster(4))
+    assert str(caught.value) == (
+        f"{folder.path}: it was stopped:\n"
+        "  the executor takes no more parts: 'the connection to its scheduler was lost'; make a new one\n"
+        "4 of 9 parts are complete and kept; correct the cause, then give the same command again: it "
+        "computes only what is missing."
+    )
+    run_parts(folder, TASK)
+    assert_right(folder.path, MANIFEST)
+
+
+def test_a_cluster_that_does_not_say_its_size_is_used(folder: ResultFolder) -> None:
+    class Silent(Slots):
+        @property
+        def max_workers(self) -> int:
+            raise OSError("no answer")
+
+    slots = Silent(delay=0.01)
+    assert run_parts(folder, TASK, slots) == PARTS
+    assert slots.most == 2
+
+
+class TaskError(Exception):
+    """As Ray's: a traceback for its text, and the error itself beside it."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__("ray::_call() File somewhere " * 50)
+        self.cause = cause
+
+
+def test_the_error_of_the_task_itself_is_said(folder: ResultFolder) -> None:
+    error = TaskError(InputError("row 2: no such arm."))
+    with pytest.raises(StudyError, match=r"  part 2 \(rows 14 to 20\): row 2: no such arm\.\n"):
+        run_parts(folder, TASK, Losing(error, losses=1), wanted=[2])
+
+
+@dataclass
+class Job:
+    """A future that does not call back, as submitit's."""
+
+    task: Callable[[int], bytes]
+    part: int
+    looks: int = 0
+
+    def done(self) -> bool:
+        self.looks += 1
+        return self.looks > 2
+
+    def result(self) -> bytes:
+        return self.task(self.part)
+
+    __hash__ = object.__hash__
+
+
+class Jobs:
+    def submit(self, task: Callable[[int], bytes], part: int, /) -> Job:
+        return Job(task, part)
+
+
+@pytest.mark.slow
+def test_futures_that_do_not_call_back_are_asked(folder: ResultFolder) -> None:
+    run_parts(folder, TASK, Jobs())
+    assert_right(folder.path, MANIFEST)
+
+
+class KilledWorker(Exception):
+    """As Dask's, which need not be installed."""
+
+
+KilledWorker.__module__ = "distributed.scheduler"
+
+
+@dataclass
+class Losing:
+    """An executor that loses the first workers of every part."""
+
+    error: BaseException
+    losses: int
+    tries: Counter[int] = field(default_factory=Counter)
+
+    def submit(self, task: Callable[[int], bytes], part: int, /) -> Future[bytes]:
+        future: Future[bytes] = Future()
+        self.tries[part] += 1
+        if self.tries[part] <= self.losses:
+            future.set_exception(self.error)
+        else:
+            future.set_result(task(part))
+        return future
+
+
+LOSSES = [BrokenExecutor("gone"), CancelledError(), OSError("closed"), KilledWorker("part", "tcp://1")]
+
+
+@pytest.mark.parametrize("error", LOSSES, ids=lambda error: type(error).__name__)
+def test_a_lost_worker_is_forgiven_some_times(folder: ResultFolder, error: BaseException) -> None:
+    losing = Losing(error, losses=3)
+    run_parts(folder, TASK, losing, retries=3)
+    assert set(losing.tries.values()) == {4}
+    assert_right(folder.path, MANIFEST)
+
+
+def test_a_lost_worker_is_not_forgiven_for_ever(folder: ResultFolder) -> None:
+    with pytest.raises(
+        StudyError, match=r"9 parts failed:\n  part 0 \(rows 0 to 6\): given up after 3 tries: "
+    ):
+        run_parts(folder, TASK, Losing(BrokenExecutor("gone"), 9), retries=2)
+
+
+def test_what_the_task_raises_is_no_lost_worker() -> None:
+    assert not is_lost_worker(InputError("x"))
+    assert not is_lost_worker(ValueError("x"))
+    assert not is_lost_worker(MemoryError())
+
+
+def test_parts_that_go_meanwhile_are_computed_again(folder: ResultFolder) -> None:
+    def progress(done: float, total: float, what: str) -> None:
+        if done == total and not gone:
+            gone.append(1)
+            folder.part_path(2).unlink()
+
+    gone: list[int] = []
+    assert run_parts(folder, TASK, workers=1, progress=progress) == PARTS + 1
+    assert_right(folder.path, MANIFEST)
+
+
+def test_parts_that_go_always_are_said(folder: ResultFolder) -> None:
+    def progress(done: float, total: float, what: str) -> None:
+        if done == total:
+            folder.part_path(2).unlink()
+
+    with pytest.raises(StudyError, match="but 1 are missing again: something removes or changes files there"):
+        run_parts(folder, TASK, workers=1, progress=progress)
+
+
+def test_another_run_on_the_folder_is_taken_into_account(folder: ResultFolder) -> None:
+    seen: queue.SimpleQueue[int] = queue.SimpleQueue()
+
+    def task(part: int) -> bytes:
+        if part == 0:
+            for other in range(5, PARTS):
+                ResultFolder.at(folder.path).commit(other, TASK(other))
+        seen.put(part)
+        return TASK(part)
+
+    assert run_parts(folder, task, workers=1) < PARTS
+    assert_right(folder.path, MANIFEST)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["threads", "processes"])
+def test_an_interrupt_keeps_what_was_committed(folder: ResultFolder, engine: str) -> None:
+    def progress(done: float, total: float, what: str) -> None:
+        if done >= 14:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_parts(folder, ToyTask(MANIFEST, pause=0.01), workers=1, engine=engine, progress=progress)
+    assert len(folder.parts_done()) == 2
+    run_parts(folder, TASK)
+    assert_right(folder.path, MANIFEST)
+
+
+def test_a_request_to_end_is_an_interrupt(folder: ResultFolder) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+
+    def progress(done: float, total: float, what: str) -> None:
+        if done >= 14:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_parts(folder, TASK, workers=1, progress=progress)
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_handler_of_others_for_requests_to_end_stays(folder: ResultFolder) -> None:
+    seen: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: seen.append(number))
+    try:
+        run_parts(folder, TASK, workers=1, progress=lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert set(seen) == {signal.SIGTERM}
+    assert_right(folder.path, MANIFEST)
+
+
+def test_beside_the_main_thread_signals_are_left_alone(folder: ResultFolder) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(run_parts, folder, TASK).result() == PARTS
+    assert_right(folder.path, MANIFEST)

@@ -1,0 +1,329 @@
+"""Studies: what they are made of, as files and as plain data, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from studies.campaign import ARM, MOTION, STEP, VARY, small_study
+
+import forearm as fa
+from forearm.reading.textfile import read_toml
+from forearm.studies import Choice, LogNormal, Normal, Triangular, Uniform, Variable
+from forearm.studies.description import manifest_of, study_of
+from forearm.studies.study_file import study_schema
+from forearm.studies.variable_units import variable_unit
+
+STUDY = """
+schema = "forearm-study/1"
+name = "load and friction"
+arm = "arm.toml"
+figures = ["peak_torque.joint1", "energy", "tracking_error"]
+motion = [[0.1, "-10 deg", 0.1], [0.2, 0.0, 0.2]]
+
+[design]
+kind = "sobol"
+rows = 12
+seed = 3
+
+[run]
+law = "computed_torque"
+step = 0.002
+settle = 0.02
+payload = { mass = 0.5 }
+
+[vary]
+"payload.mass" = { uniform = [0.2, 0.8] }
+friction = { normal = { mean = 1.0, std = 0.2, low = 0.3 }, of = "*.friction.*", factor = true }
+"joint1.motor" = { choice = ["a", "b"], weights = [1, 3] }
+
+[[correlation]]
+between = ["payload.mass", "friction"]
+rho = 0.5
+
+[motors.a]
+torque_constant = 0.1
+resistance = 1.2
+
+[motors.b]
+torque_constant = 0.3
+resistance = 0.7
+rotor_inertia = 1e-4
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    ARM.save(tmp_path / "arm.toml")
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    return tmp_path
+
+
+def test_a_file_says_the_same_as_python(folder: Path) -> None:
+    read = fa.Study.read(folder / "study.toml")
+    made = fa.Study(
+        "load and friction",
+        fa.load(folder / "arm.toml"),
+        {
+            "payload.mass": Uniform(0.2, 0.8),
+            "friction": Variable("friction", Normal(1.0, 0.2, low=0.3), ("*.friction.*",), factor=True),
+            "joint1.motor": Choice(("a", "b"), (1.0, 3.0)),
+        },
+        ["peak_torque.joint1", "energy", "tracking_error"],
+        design="sobol",
+        rows=12,
+        seed=3,
+        correlation={("payload.mass", "friction"): 0.5},
+        motion=[[0.1, np.radians(-10.0), 0.1], [0.2, 0.0, 0.2]],
+        motors={
+            "a": {"torque_constant": 0.1, "resistance": 1.2},
+            "b": {"torque_constant": 0.3, "resistance": 0.7, "rotor_inertia": 1e-4},
+        },
+        law="computed_torque",
+        step=0.002,
+        settle=0.02,
+        payload={"mass": 0.5},
+    )
+    assert manifest_of(read) == manifest_of(made)
+    motion = next(iter(read.motions["motion"].values()))
+    assert np.array_equal(motion.q[-11:], np.repeat(motion.q[-1:], 11, axis=0))
+    assert not motion.qd[-10:].any()
+
+
+def test_the_schema_takes_the_file(folder: Path) -> None:
+    jsonschema.Draft202012Validator.check_schema(study_schema())
+    jsonschema.validate(read_toml(folder / "study.toml"), study_schema())
+    wrong = read_toml(folder / "study.toml") | {"figure": []}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(wrong, study_schema())
+
+
+def test_the_published_schema_is_up_to_date() -> None:
+    published = Path(fa.__file__).parent / "schemas" / "study.schema.json"
+    assert json.loads(published.read_text(encoding="utf-8")) == json.loads(json.dumps(study_schema()))
+
+
+def test_plain_data_and_back() -> None:
+    study = small_study()
+    manifest = json.loads(json.dumps(manifest_of(study), allow_nan=False))
+    again = study_of(manifest)
+    assert json.loads(json.dumps(manifest_of(again))) == manifest
+    here, there = study.values(3, 9), again.values(3, 9)
+    assert all(np.array_equal(here[name], there[name]) for name in VARY)
+    assert all(a == b for a, b in zip(study.arms.values(), again.arms.values(), strict=True))
+
+
+def test_a_row_depends_on_seed_and_number_alone() -> None:
+    for design in ("random", "latin-hypercube", "sobol"):
+        study = small_study(40, design=design)
+        whole = study.values()
+        for number in (0, 17, 39):
+            alone = study.row(number)
+            assert alone == {
+                n: x[number] if isinstance(x[number], str) else float(x[number]) for n, x in whole.items()
+            }
+        other = small_study(40, design=design, seed=6).values()
+        assert not np.array_equal(other["payload.mass"], whole["payload.mass"])
+
+
+def test_a_grid_has_its_levels() -> None:
+    vary = {
+        "payload.mass": Uniform(0.0, 2.0),
+        "payload.com.z": [0.1, 0.3],
+        "joint1.friction.viscous": LogNormal(0.2, 0.1),
+    }
+    study = fa.Study(
+        "grid",
+        ARM,
+        vary,
+        "peak_torque",
+        design="grid",
+        levels={"payload.mass": 3},
+        motion=MOTION,
+        law="pd",
+        step=STEP,
+    )
+    assert study.rows == 3 * 2 * 5
+    assert sorted(set(study.values()["payload.mass"])) == [0.0, 1.0, 2.0]
+    assert len(set(zip(*(x.tolist() for x in study.values().values()), strict=True))) == 30
+
+
+def test_correlated_variables() -> None:
+    study = fa.Study(
+        "pair",
+        ARM,
+        {"payload.mass": Uniform(0.0, 1.0), "payload.com.z": Triangular(0.0, 0.1, 0.3)},
+        "energy",
+        design="latin-hypercube",
+        rows=4000,
+        correlation={("payload.com.z", "payload.mass"): 0.8},
+        motion=MOTION,
+        law="pd",
+        step=STEP,
+    )
+    x, y = study.values().values()
+    ranks = [np.argsort(np.argsort(v)) for v in (x, y)]
+    x_rank, y_rank = ranks[0] - ranks[0].mean(), ranks[1] - ranks[1].mean()
+    spearman = float(x_rank @ y_rank) / float(x_rank @ x_rank)
+    assert abs(spearman - 6.0 / np.pi * np.arcsin(0.4)) < 0.03  # three deviations of 4000 samples
+    assert 0.0 <= x.min() < x.max() <= 1.0
+
+
+def made(**given: Any) -> fa.Study:
+    usual: dict[str, Any] = {
+        "name": "s",
+        "arm": ARM,
+        "vary": VARY,
+        "figures": ["energy"],
+        "motion": MOTION,
+        "law": "pd",
+        "step": STEP,
+    }
+    return fa.Study(**(usual | given))
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"vary": {}}, "expected at least one variable"),
+    ({"vary": {"payload.mas": Uniform(0, 1)}}, r"vary, payload.mas: .*payload.mass"),
+    ({"vary": {"joint9.friction.viscous": Uniform(0, 1)}}, "has no 'joint9.friction.viscous'"),
+    ({"vary": {"joint1.friction": Uniform(0, 1)}}, "is . numbers, which one value cannot replace"),
+    ({"vary": {"payload.mass": 3.0}}, "expected a distribution such as Uniform"),
+    (
+        {"vary": {"payload.mass": {"uniform": [0]}}},
+        r"'payload.mass': uniform: expected uniform = \[low, high\]",
+    ),
+    ({"vary": {"joint1.motor": ["a"]}}, "vary, joint1.motor"),
+    ({"vary": {"law": ["pid", "lqr"]}}, "vary, law: expected one of .*'lqr'"),
+    ({"vary": {"arm": ["x"]}}, "vary, arm: expected one of"),
+    ({"vary": {"start.joint7": Uniform(0, 1)}}, "start of a joint: expected one of"),
+    ({"vary": {"row": Uniform(0, 1)}}, "a name other than row"),
+    ({"figures": ["peak_torqe"]}, "there is no 'peak_torqe'.*peak_torque"),
+    ({"figures": ["peak_torque.joint9"]}, "its joints are joint1, joint2, joint3"),
+    ({"figures": ["energy.joint1"]}, "energy has no joints"),
+    ({"figures": []}, "figures: expected at least one"),
+    ({"figures": ["motor_mass"]}, "there is no catalogue of motors"),
+    ({"law": None}, "controller|nothing is simulated along a motion without a law"),
+    ({"law": None, "vary": {"payload.mass": Uniform(0, 1)}}, "nothing is simulated along a motion"),
+    ({"motion": None}, "without a motion expected a duration above 0 and no law"),
+    (
+        {
+            "motion": None,
+            "law": None,
+            "duration": 1.0,
+            "vary": {"payload.mass": Uniform(0, 1)},
+            "figures": ["tracking_error"],
+        },
+        "errors are those of a law along a motion",
+    ),
+    (
+        {
+            "motion": None,
+            "law": None,
+            "duration": 1.0,
+            "vary": {"payload.mass": Uniform(0, 1)},
+            "figures": ["manipulability"],
+        },
+        "it is one of a motion",
+    ),
+    ({"torque": [0.0, 0.0, 0.0]}, "expected one of motion, torque and voltage"),
+    ({"law": "lqr"}, "study, law: expected one of"),
+    ({"design": "halton"}, "study, design: expected one of"),
+    ({"rows": 0}, "study, rows"),
+    ({"levels": 3}, "only a grid has them"),
+    ({"design": "grid", "rows": 7, "levels": 2}, "the levels of this grid make"),
+    ({"correlation": {("friction", "mass"): 0.5}}, "correlation"),
+    ({"design": "sobol-indices", "correlation": {("friction", "payload.mass"): 0.5}}, "are independent"),
+    ({"bandwith": 3.0}, "there is no 'bandwith'.*bandwidth"),
+    ({"payload": {"weight": 1.0}}, "study, payload"),
+    ({"step": 0.0}, "study, step"),
+    ({"arm": {}}, "expected at least one arm"),
+    ({"arm": {"a": ARM, "b": fa.load("ascher2")}}, "expected the joints of the first arm"),
+]
+
+
+@pytest.mark.parametrize(("given", "text"), WRONG, ids=[f"{k}-{t[:18]}" for k, (_, t) in enumerate(WRONG)])
+def test_what_is_wrong_is_said(given: dict[str, Any], text: str) -> None:
+    with pytest.raises(fa.ForearmError, match=text):
+        made(**given)
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ('arm = "arm.toml"', "the key 'arm' is missing"),
+        ("rows = 12", None),
+        ("rho = 0.5", "the key 'rho' is missing"),
+    ],
+)
+def test_what_is_missing_in_a_file(folder: Path, line: str, text: str | None) -> None:
+    (folder / "study.toml").write_text(STUDY.replace(line, ""), encoding="utf-8")
+    if text is None:
+        assert fa.Study.read(folder / "study.toml").rows == 1000
+        return
+    with pytest.raises(fa.InputError, match=text):
+        fa.Study.read(folder / "study.toml")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [
+        ("[design]", "[desing]", "study.toml: there is no key 'desing' here; did you mean 'design'"),
+        ("seed = 3", "seed = -3", "study.toml, design, seed: expected"),
+        ('"computed_torque"', '"computed-torque"', "study.toml, run, law: .*'computed-torque'"),
+        ("{ uniform = [0.2, 0.8] }", "0.3", r"study.toml, vary, 'payload.mass': expected a table"),
+        ("uniform = [0.2, 0.8]", "uniform = [0.8, 0.2]", "low below high"),
+        ("[0.2, 0.0, 0.2]]", "[0.2, 0.0]]", "motion 'motion'"),
+        ('"arm.toml"', '"other.toml"', "other.toml: not there"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_said_with_its_place(
+    folder: Path, before: str, after: str, text: str
+) -> None:
+    assert before in STUDY
+    (folder / "study.toml").write_text(STUDY.replace(before, after), encoding="utf-8")
+    with pytest.raises(fa.ForearmError, match=text):
+        fa.Study.read(folder / "study.toml")
+
+
+def test_a_damaged_description_is_refused() -> None:
+    manifest = manifest_of(small_study())
+    with pytest.raises(fa.InputError, match="expected results of format"):
+        study_of(manifest | {"format": "other"})
+    broken = json.loads(json.dumps(manifest))
+    del broken["study"]["design"]["kind"]
+    with pytest.raises(fa.InputError, match="expected the description of a study"):
+        study_of(broken)
+    broken = json.loads(json.dumps(manifest))
+    broken["study"]["motions"]["motion"][ARM.name]["q_qd_qdd"] = "AAAA"
+    with pytest.raises(fa.InputError, match="expected 121 samples of 3 joints"):
+        study_of(broken)
+
+
+UNITS = {
+    "payload.mass": "kg",
+    "payload.com.z": "m",
+    "counterweight.link2.inertia.xy": "kg m^2",
+    "gravity.z": "m/s^2",
+    "joint1.motor.resistance": "ohm",
+    "joint1.motor.gear_ratio": "",
+    "joint1.friction.viscous": "N m s/rad",
+    "joint3.friction.viscous": "N s/m",
+    "joint2.a": "m",
+    "joint2.alpha": "rad",
+    "controller.bandwidth": "rad/s",
+    "start.joint1": "rad",
+    "start.joint3": "m",
+    "controller.kp": "",
+}
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_units_of_variables(name: str) -> None:
+    arm = fa.load("stanford").with_drives(friction=fa.Friction(viscous=0.1))
+    assert [joint.kind for joint in arm.joints][:3] == ["revolute", "revolute", "prismatic"]
+    assert variable_unit(Variable(name, Uniform(0.0, 1.0)), arm) == UNITS[name]
+    assert variable_unit(Variable("x", Uniform(0.0, 1.0), (name,), factor=True), arm) == ""

@@ -1,0 +1,171 @@
+"""`fa.sweep` and its results: the same rows whatever computes them, columns, single rows, tables, reports."""
+
+from __future__ import annotations
+
+import csv
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from studies.campaign import ARM, MOTION, STEP, VARY, small_study
+
+import forearm as fa
+from forearm.studies import Normal, Uniform
+from forearm.studies.results import StudyResults
+from forearm.studies.rows.evaluation import RowEvaluation
+
+ROWS = 40
+
+
+@pytest.fixture(scope="module")
+def results() -> StudyResults:
+    return fa.sweep(small_study(ROWS))
+
+
+def test_rows_are_those_of_the_evaluation(results: StudyResults) -> None:
+    expected = RowEvaluation(small_study(ROWS)).rows(0, ROWS)
+    table = results.table()
+    assert list(table) == ["row", *VARY, *(c.name for c in results.study.columns)]
+    assert np.array_equal(table["row"], np.arange(ROWS))
+    for name, column in expected.items():
+        assert np.array_equal(table[name], column), name
+    assert (len(results), results.rows, results.done) == (ROWS, ROWS, ROWS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["processes", "executor", "shares", "sizes"])
+def test_whatever_computes_them(results: StudyResults, engine: str, tmp_path: Path) -> None:
+    study = small_study(ROWS)
+    if engine == "processes":
+        other = fa.sweep(study, folder=tmp_path / "out", engine="processes", workers=2)
+    elif engine == "executor":
+        with ThreadPoolExecutor(3) as pool:
+            other = fa.sweep(study, pool, folder=tmp_path / "out")
+    elif engine == "shares":  # as jobs of a cluster do, the last first
+        for share in (2, 0, 1):
+            other = fa.sweep(study, folder=tmp_path / "out", parts=range(share, 6, 3))
+    else:
+        other = fa.sweep(small_study(ROWS, rows_per_part=11), workers=1)
+    assert other.done == ROWS
+    for name, column in results.table().items():
+        assert np.array_equal(other[name], column), name
+
+
+def test_a_changed_study_is_refused_with_the_difference(tmp_path: Path) -> None:
+    study = small_study(9)
+    fa.sweep(study, folder=tmp_path / "out", parts=[0])
+    changed = small_study(9, step=2.5e-3)
+    with pytest.raises(fa.InputError, match=r"study.run.step: 0.002 in the folder, 0.0025 given"):
+        fa.sweep(changed, folder=tmp_path / "out")
+    with pytest.raises(fa.InputError, match=r"got another one:\n.*seed: 5 in the folder, 6 given"):
+        fa.sweep(small_study(9, seed=6), folder=tmp_path / "out")
+    again = StudyResults.read(tmp_path / "out")
+    assert again.done == 7
+    assert fa.sweep(study, folder=tmp_path / "out").done == 9
+
+
+def test_one_row(results: StudyResults) -> None:
+    row = results.row(11)
+    assert row["law"] == results["law"][11]
+    assert row["energy"] == results["energy"][11]
+    assert results.arm(11).n == 3
+    run = results.simulation(11)
+    peaks = np.abs(run.tau[:-1]).max(axis=0)
+    assert np.allclose([row[f"peak_torque.joint{j}"] for j in (1, 2, 3)], peaks, rtol=1e-9)
+    with pytest.raises(fa.InputError, match="row: expected"):
+        results.row(ROWS)
+
+
+def test_a_row_without_a_run_says_so() -> None:
+    study = fa.Study(
+        "required",
+        ARM,
+        {"payload.mass": Uniform(0, 1)},
+        ["required_energy"],
+        motion=MOTION,
+        step=STEP,
+        rows=3,
+    )
+    found = fa.sweep(study)
+    with pytest.raises(fa.InputError, match="nothing is simulated; give the study a law"):
+        found.simulation(0)
+    assert 'data-simulation="' not in found.report()
+
+
+def test_a_table_for_other_programs(results: StudyResults, tmp_path: Path) -> None:
+    results.to_csv(tmp_path / "all.csv")
+    with (tmp_path / "all.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == ROWS
+    assert [float(row["energy"]) for row in rows] == results["energy"].tolist()
+    assert [row["law"] for row in rows] == results["law"].tolist()
+
+
+@pytest.mark.slow
+def test_the_report_has_simulations_of_the_worst_rows(tmp_path: Path) -> None:
+    study = fa.Study(
+        "two", ARM, VARY, ["energy", "tracking_error"], motion=MOTION, law="pd", step=STEP, rows=20
+    )
+    results = fa.sweep(study)
+    text = results.report(tmp_path / "report.html", worst=1)
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == text
+    worst = int(np.argmax(results["energy"]))
+    assert f'data-simulation="{worst}"' in text
+    assert f'id="simulation-{worst}"' in text
+    assert re.search(r"forearm sweep \S+ --row \d+", text)
+
+
+def test_what_a_result_says(results: StudyResults) -> None:
+    text = results.told().text(200)
+    assert "small: 40 of 40 rows computed" in text
+    mean = float(np.mean(results["energy"]))
+    assert f"{mean:.4g}" in text
+    assert results.summary()["energy"]["max"] == results["energy"].max()
+    assert "energy" in results._repr_html_()
+
+
+def test_arms_that_cannot_exist_are_found_before_anything_is_computed(tmp_path: Path) -> None:
+    vary = dict(VARY) | {"joint1.friction.viscous": Normal(0.05, 0.1)}
+    wrong = fa.Study("wrong", ARM, vary, ["energy"], motion=MOTION, law="pd", step=STEP, rows=200)
+    text = r"study, row (\d+): parameters, joint1\.friction\.viscous: must be at least 0"
+    with pytest.raises(fa.ForearmError, match=text) as caught:
+        fa.sweep(wrong, folder=tmp_path / "out")
+    found = re.search(text, str(caught.value))
+    assert found is not None
+    assert wrong.row(int(found[1]))["joint1.friction.viscous"] < 0.0
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"study": 3}, "expected a fa.Study or the path of its file"),
+        ({"engine": "gpu"}, "engine: expected one of"),
+        ({"workers": 0}, "workers"),
+        ({"parts": [99]}, "part"),
+    ],
+)
+def test_what_is_wrong_is_said(given: dict[str, Any], text: str) -> None:
+    with pytest.raises(fa.ForearmError, match=text):
+        fa.sweep(**({"study": small_study(9)} | given))
+
+
+@pytest.mark.parametrize("name", ["joint1.friction.viscous", "payload.mass"])
+def test_steps_that_are_too_long_are_said_once_with_their_row(name: str) -> None:
+    stiff = ARM.with_values({"joint1.friction.viscous": 3e5})
+    low, high = (2e5, 3e5) if "friction" in name else (0.0, 1.0)
+    held: dict[str, Any] = {"torque": 1.0, "duration": 0.01, "rows": 20, "rows_per_part": 3}
+    study = fa.Study("stiff", stiff, {name: Uniform(low, high)}, ["peak_speed"], **held)
+    with pytest.warns(fa.StepWarning, match=r"study, row \d+: steps of 0.001 s are too long") as said:
+        fa.sweep(study)
+    assert len(said) == 1
+
+
+def test_arms_whose_drives_have_states_are_refused() -> None:
+    arm = ARM.with_drives(elasticity=fa.Elasticity(stiffness=1e4))
+    with pytest.raises(fa.InputError, match="motors, bristles or currents have states of their own"):
+        fa.Study("springs", arm, {"payload.mass": [1.0]}, ["peak_speed"], torque=0.0, duration=0.1)
+    fa.Study("springs", arm, {"payload.mass": [1.0]}, ["required_energy"], motion=MOTION, step=STEP)

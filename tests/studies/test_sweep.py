@@ -116,6 +116,8 @@ def test_the_report_has_simulations_of_the_worst_rows(tmp_path: Path) -> None:
     assert f'data-simulation="{worst}"' in text
     assert f'id="simulation-{worst}"' in text
     assert re.search(r"forearm sweep \S+ --row \d+", text)
+    headings = [re.findall(r"<th.*?>(.*?)</th>", head) for head in re.findall(r"<thead>(.*?)</thead>", text)]
+    assert all(len(set(names)) == len(names) for names in headings), "each column once"
 
 
 def test_what_a_result_says(results: StudyResults) -> None:

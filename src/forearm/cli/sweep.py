@@ -19,6 +19,7 @@ from forearm.studies.description import study_of
 from forearm.studies.engines.cluster_scripts import part_range, slurm_script
 from forearm.studies.engines.runner import ENGINES
 from forearm.studies.engines.sweep import sweep
+from forearm.studies.report.page import SIMULATIONS
 from forearm.studies.results import StudyResults
 from forearm.studies.storage.manifest import MANIFEST
 from forearm.studies.storage.result_folder import ResultFolder
@@ -79,6 +80,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     results.add_argument(
         "--worst", type=Whole(0, 100), default=3, metavar="N", help="worst rows per figure in it (default: 3)"
     )
+    results.add_argument(
+        "--simulations",
+        type=Whole(0, 100),
+        default=SIMULATIONS,
+        metavar="N",
+        help=f"that it contains, of the worst rows (default: {SIMULATIONS})",
+    )
     results.add_argument("--csv", metavar="FILE", help="write all rows as a table: .csv")
     results.add_argument("--row", type=Whole(0), metavar="K", help="show row K, computed again by itself")
     results.add_argument("--html", metavar="FILE", help="with --row: write a page that plays its simulation")
@@ -101,7 +109,7 @@ def _run(given: argparse.Namespace) -> int:
     results = _watched(folder) if given.watch else _computed(given, study, folder)
     with ProgressBar("reading results") as bar:
         if given.report is not None:
-            results.report(given.report, worst=given.worst, progress=bar)
+            results.report(given.report, worst=given.worst, simulations=given.simulations, progress=bar)
         if given.csv is not None:
             results.to_csv(given.csv)
         said = results.told() if not given.json else None

@@ -20,6 +20,7 @@ from forearm.progress import Progress
 from forearm.reading.textfile import replacing, write_text
 from forearm.simulation.result import Simulation
 from forearm.studies.description import study_of
+from forearm.studies.report.page import SIMULATIONS, report_page
 from forearm.studies.report.source import ReportFigure, ReportVariable
 from forearm.studies.report.summary import statistics
 from forearm.studies.rows.row_simulation import arm_of_row, simulate_row
@@ -87,7 +88,7 @@ class StudyResults:
         facts += [("driven by", f"{run.law} along a motion" if run.law else driving)]
         return [*facts, ("step", f"{run.step:g} s, {run.method}")]
 
-    @property
+    @cached_property
     def variables(self) -> list[ReportVariable]:
         """What differs from row to row."""
         return [
@@ -95,7 +96,7 @@ class StudyResults:
             for v in self.study.variables
         ]
 
-    @property
+    @cached_property
     def figures(self) -> list[ReportFigure]:
         """The figures of merit, one per column."""
         return [
@@ -160,7 +161,7 @@ class StudyResults:
         path: str | os.PathLike[str] | None = None,
         *,
         worst: int = 3,
-        simulations: bool = True,
+        simulations: int = SIMULATIONS,
         progress: Progress | None = None,
     ) -> str:
         """A page for a browser: statistics, distributions, Pareto front, sensitivities, worst rows with their
@@ -169,14 +170,15 @@ class StudyResults:
         Args:
             path: where it is written, .html; None: nowhere.
             worst: rows to show as the worst of each figure.
-            simulations: whether simulations of these rows are in the page.
+            simulations: how many of these rows have their simulations in the page, the worst of each figure
+                first; each takes a second or two.
             progress: function of (done, total, what) that is called now and then.
         """
-        from forearm.studies.report.page import report_page
-
-        is_run = simulations and any(c.figure.is_simulated for c in self.study.columns)
+        is_run = any(c.figure.is_simulated for c in self.study.columns)
         play = self._simulation_page if is_run else None
-        text = report_page(self, worst=worst, simulation_page=play, progress=progress)
+        text = report_page(
+            self, worst=worst, simulation_page=play, simulations=simulations, progress=progress
+        )
         if path is not None:
             write_text(path, text)
         return text

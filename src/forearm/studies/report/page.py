@@ -32,6 +32,7 @@ POLICY = f"{SCRIPTS}; img-src data: blob:"
 RAMP = ("#3b0f70", "#35448c", "#27678d", "#1c8a8b", "#1f9c7e", "#4aa64f", "#93a31a", "#c98a00")
 RAMP_ON_DARK = ("#8d7be8", "#6d90e8", "#4fa6dc", "#3fbcc0", "#4fcf9a", "#86dc6a", "#c6e24a", "#fde725")
 MOST_WORST = 100
+SIMULATIONS = 6  # each takes a second or two to make, and some 100 kB
 STEPS = ("statistics", "distributions", "sensitivities", "fronts", "page")
 
 
@@ -40,6 +41,7 @@ def report_page(
     *,
     worst: int = 3,
     simulation_page: SimulationPage | None = None,
+    simulations: int = SIMULATIONS,
     progress: Progress | None = None,
 ) -> str:
     """The text of the page.
@@ -47,14 +49,15 @@ def report_page(
     Args:
         results: of a study.
         worst: rows to show as the worst of each figure.
-        simulation_page: given the number of a row, the page that plays its simulation, or None; pages of the
-            worst rows are embedded.
+        simulation_page: given the number of a row, the page that plays its simulation, or None.
+        simulations: how many such pages are embedded at most, the worst of each figure first.
         progress: told how far the page is.
     """
     check_whole(worst, "report, worst", 0, MOST_WORST)
+    check_whole(simulations, "report, simulations", 0, MOST_WORST)
     columns = StudyColumns(results)
     rows = worst_rows(columns, worst)
-    simulated = [] if simulation_page is None else columns.row[rows.simulated(worst)].tolist()
+    simulated = [] if simulation_page is None else columns.row[rows.simulated(simulations)].tolist()
     tell = _Steps(len(STEPS) + len(simulated), progress)
     tell("statistics")
     summary = facts_table(columns) + paragraph_or_nothing(failed_said(rows, columns.done))

@@ -32,8 +32,13 @@ class WorstRows:
         return np.unique(np.concatenate([self.failed, *self.by_figure.values()]).astype(np.intp))
 
     def simulated(self, most: int) -> Places:
-        """Those that a simulation is embedded of: all worst rows and the first failed ones."""
-        return np.unique(np.concatenate([self.failed[:most], *self.by_figure.values()]).astype(np.intp))
+        """At most so many that a simulation is embedded of: the first that failed, the worst of each figure,
+        the second of each, and so on.
+        """
+        deepest = max((len(places) for places in self.by_figure.values()), default=0)
+        ranked = [places[k] for k in range(deepest) for places in self.by_figure.values() if k < len(places)]
+        chosen = dict.fromkeys([*self.failed[:1], *ranked, *self.failed[1:]])
+        return np.unique(np.array([*chosen][:most], dtype=np.intp))
 
 
 def worst_rows(columns: StudyColumns, most: int) -> WorstRows:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -128,3 +130,32 @@ def test_a_changed_study_is_refused_with_the_difference(study: Path, capsys: Cap
     code, _, err = called(capsys, "sweep", "study.toml", "-o", "out")
     assert code == 2
     assert "study.vary.payload.mass.uniform[1]: 0.8 in the folder, 0.9 given" in " ".join(err.split())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("engine", ["dask", "mpi", "processes"])
+def test_engines_by_name(study: Path, engine: str) -> None:
+    if engine != "processes":
+        pytest.importorskip({"dask": "distributed", "mpi": "mpi4py"}[engine])
+    words = [sys.executable, "-m"]
+    if engine == "mpi":
+        mpiexec = Path(sys.executable).with_name("mpiexec")
+        if not mpiexec.exists():
+            pytest.skip("no mpiexec beside Python: pip install mpich")
+        words = [str(mpiexec), "-n", "3", sys.executable, "-m", "mpi4py.futures", "-m"]
+    words += ["forearm", "sweep", "study.toml", "-o", "out", "--engine", engine]
+    words += [] if engine == "mpi" else ["--workers", "2"]
+    ran = subprocess.run(words, cwd=study, capture_output=True, text=True, check=False, timeout=120.0)
+    assert ran.returncode == 0, ran.stderr
+    found, truth = StudyResults.read(study / "out"), fa.sweep(study / "study.toml")
+    for name, column in truth.table().items():
+        assert np.array_equal(found[name], column), name
+
+
+def test_an_engine_that_is_not_installed_is_named(
+    study: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    code, _, err = called(capsys, "sweep", "study.toml", "--engine", "dask")
+    assert code == 2
+    assert "distributed is not installed: pip install 'forearm[dask]'" in " ".join(err.split())

@@ -48,7 +48,7 @@ def test_a_row_is_a_simulation_of_its_own_arm(row: int) -> None:
     assert np.isclose(found["torque_margin"][row], 1.0 - np.abs(tau).max() / EFFORT, rtol=SAME_RUN)
     assert np.isclose(found["voltage_margin"][row], 1.0 - volts.max() / VOLTS, rtol=SAME_RUN)
     assert np.isclose(found["current_margin"][row], 1.0 - np.abs(tau / K).max() / AMPS, rtol=SAME_RUN)
-    assert np.isclose(found["speed_margin"][row], 1.0 - np.abs(qd).max() / 5.0, rtol=SAME_RUN)
+    assert np.isclose(found["speed_margin"][row], 1.0 - np.abs(run.qd).max() / 5.0, rtol=SAME_RUN)
 
 
 @pytest.mark.slow
@@ -222,11 +222,11 @@ def test_held_torques_and_voltages() -> None:
         found = RowEvaluation(study).rows(0, 5)
         for row in (0, 4):
             run = simulate_row(study, row)
-            peaks = np.abs(run.qd[:-1]).max(axis=0)
+            peaks = np.abs(run.qd).max(axis=0)
             assert np.allclose(joint_figures(found, "peak_speed", row), peaks, rtol=SAME_RUN)
             lower = np.array([joint.limits.lower for joint in ARM.joints])
             upper = np.array([joint.limits.upper for joint in ARM.joints])
-            margin = np.minimum(upper - run.q[:-1], run.q[:-1] - lower).min()
+            margin = np.minimum(upper - run.q, run.q - lower).min()
             assert np.isclose(found["limit_margin"][row], margin, rtol=1e-9)
         assert np.ptp(found["peak_speed.joint1"]) > 0.0
 

@@ -13,12 +13,7 @@ from forearm.errors import InputError
 from forearm.spatial import Floats
 from forearm.studies import sensitivity
 from forearm.studies.sampling.designs import Design
-from forearm.studies.sensitivity import (
-    SobolIndices,
-    rank_correlations,
-    sobol_indices,
-    standardised_coefficients,
-)
+from forearm.studies.sensitivity import SobolIndices, rank_correlations, sobol_indices
 
 stats: Any = import_module("scipy.stats")
 
@@ -182,40 +177,6 @@ def test_rank_correlations_of_what_only_rises_or_falls() -> None:
     assert math.isnan(found[2])
     assert np.isnan(rank_correlations(np.stack([x, x], axis=1), np.ones(40))).all()
     assert np.isnan(rank_correlations(np.full((3, 2), math.nan), np.ones(3))).all()
-
-
-def test_coefficients_are_those_of_the_normal_equations() -> None:
-    """For standardised ranks b = R^-1 r and R^2 = r . b, with SciPy's rank correlations R and r."""
-    generator = np.random.default_rng(5)
-    inputs = generator.normal(size=(400, 3))
-    inputs[:, 2] += 0.6 * inputs[:, 0]
-    values = np.exp(2.0 * inputs[:, 0] - inputs[:, 1]) + 0.1 * generator.random(400)
-    matrix = stats.spearmanr(np.column_stack([inputs, values])).statistic
-    R, r = matrix[:3, :3], matrix[:3, 3]
-    found = standardised_coefficients(inputs, values)
-    np.testing.assert_allclose(found.coefficients, np.linalg.solve(R, r), atol=1e-11)
-    assert found.r_squared == pytest.approx(float(r @ np.linalg.solve(R, r)), abs=1e-11)
-    assert found.r_squared > 0.9
-    assert found.rows == 400
-
-
-def test_coefficients_where_something_is_missing() -> None:
-    generator = np.random.default_rng(6)
-    inputs = generator.normal(size=(50, 3))
-    values = inputs[:, 0] - inputs[:, 2]
-    inputs[:, 1] = 4.2
-    inputs[7, 0] = math.nan
-    found = standardised_coefficients(inputs, values)
-    without = standardised_coefficients(inputs[:, [0, 2]], values)
-    assert math.isnan(found.coefficients[1])
-    assert found.rows == 49
-    np.testing.assert_allclose(found.coefficients[[0, 2]], without.coefficients, atol=1e-13)
-    for few in (
-        standardised_coefficients(inputs[:3], values[:3]),
-        standardised_coefficients(inputs, 0.0 * values),
-    ):
-        assert np.isnan(few.coefficients).all()
-        assert math.isnan(few.r_squared)
 
 
 def test_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import forearm as fa
 from forearm.reading.textfile import read_toml
 from forearm.studies import Choice, LogNormal, Normal, Triangular, Uniform, Variable
 from forearm.studies.description import manifest_of, study_of
+from forearm.studies.rows.row_numbers import row_numbers
+from forearm.studies.storage.manifest import digest_of
 from forearm.studies.study_file import study_schema
 from forearm.studies.variable_units import variable_unit
 
@@ -206,9 +209,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"figures": ["energy.joint1"]}, "energy has no joints"),
     ({"figures": []}, "figures: expected at least one"),
     ({"figures": ["motor_mass"]}, "there is no catalogue of motors"),
-    ({"law": None}, "controller|nothing is simulated along a motion without a law"),
     ({"law": None, "vary": {"payload.mass": Uniform(0, 1)}}, "nothing is simulated along a motion"),
-    ({"motion": None}, "without a motion expected a duration above 0 and no law"),
+    ({"motion": None}, "without a motion expected a duration above 0, and neither law nor settle"),
     (
         {
             "motion": None,
@@ -240,6 +242,25 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"bandwith": 3.0}, "there is no 'bandwith'.*bandwidth"),
     ({"payload": {"weight": 1.0}}, "study, payload"),
     ({"step": 0.0}, "study, step"),
+    ({"duration": 1.0}, "that of a motion is its own"),
+    ({"settle": 0.1}, "does not end at rest, so its end cannot be held"),
+    ({"dtype": "float16"}, "study, dtype: expected one of"),
+    ({"device": "gpu7"}, "study, device: expected one of"),
+    ({"effort_limits": "no"}, "study, effort_limits"),
+    ({"rows": 10_000_000, "rows_per_part": 1}, "expected at most 1000000 parts"),
+    (
+        {"vary": {"m": Variable("m", Uniform(1, 2), "payload.mass"), "payload.mass": [1.0]}},
+        "vary, payload.mass: payload.mass is what m says already",
+    ),
+    ({"vary": {"a": Variable("a", Choice(("pd",)), "law"), "law": ["pid"]}}, "law is what a says already"),
+    ({"vary": {"b": Variable("b", Uniform(1, 2), "controller.bandwidth", factor=True)}}, "are factors"),
+    ({"vary": {"s": Variable("s", Uniform(1, 2), "start.joint1", factor=True)}}, "has no value of its own"),
+    ({"vary": {"p": Variable("p", Uniform(1, 2), "payload.mass", factor=True)}}, "give payload = ... too"),
+    ({"vary": {"controller.bandwidth": Uniform(0.0, 9.0)}}, "expected values above 0, got down to 0"),
+    ({"vary": {"controller.kd": Normal(1.0, 0.1)}}, "expected values of at least 0, got down to -inf"),
+    ({"arm": ARM.rigid(), "vary": {"payload.mass": [1.0]}}, "has no motor with torque_constant"),
+    ({"figures": ["heat_margin"]}, "heat_margin: no joint of .* has such a limit"),
+    ({"design": "grid", "levels": {"law": 3}}, "law is a choice, which has its own values"),
     ({"arm": {}}, "expected at least one arm"),
     ({"arm": {"a": ARM, "b": fa.load("ascher2")}}, "expected the joints of the first arm"),
 ]
@@ -289,18 +310,72 @@ def test_what_is_wrong_in_a_file_is_said_with_its_place(
         fa.Study.read(folder / "study.toml")
 
 
-def test_a_damaged_description_is_refused() -> None:
-    manifest = manifest_of(small_study())
+def damaged(change: Callable[[Any], object]) -> Any:
+    manifest = json.loads(json.dumps(manifest_of(small_study())))
+    change(manifest["study"])
+    return manifest
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda about: about["design"].pop("kind"), "expected the description of a study"),
+        (lambda about: about["motions"][0].update(q_qd_qdd="AAAA"), "expected 121 samples of 3 joints"),
+        (lambda about: about["motions"][0].update(q_qd_qdd="*"), "expected the description of a study"),
+        (lambda about: about["motions"][0].update(samples=363, joints=1), "finite samples of 3 joints"),
+        (lambda about: about.update(correlation=[["a", 1.0]]), "expected the description of a study"),
+        (lambda about: about["run"].update(friction="no"), "study, friction"),
+        (lambda about: about["vary"][0].pop("name"), "expected the description of a study"),
+    ],
+)
+def test_a_damaged_description_is_refused(change: Callable[[Any], object], text: str) -> None:
+    with pytest.raises(fa.InputError, match=text):
+        study_of(damaged(change))
+
+
+def test_a_description_of_another_format_is_refused() -> None:
     with pytest.raises(fa.InputError, match="expected results of format"):
-        study_of(manifest | {"format": "other"})
-    broken = json.loads(json.dumps(manifest))
-    del broken["study"]["design"]["kind"]
-    with pytest.raises(fa.InputError, match="expected the description of a study"):
-        study_of(broken)
-    broken = json.loads(json.dumps(manifest))
-    broken["study"]["motions"]["motion"][ARM.name]["q_qd_qdd"] = "AAAA"
-    with pytest.raises(fa.InputError, match="expected 121 samples of 3 joints"):
-        study_of(broken)
+        study_of(manifest_of(small_study()) | {"format": "other"})
+
+
+def test_a_motion_is_followed_to_its_end() -> None:
+    """Also where its duration is no whole number of steps."""
+    motion = fa.control.smooth([0.1, -0.1, 0.1], [0.2, 0.0, 0.2], 0.0317)
+    study = made(motion=motion, settle=0.01)
+    (found,) = study.motions["motion"].values()
+    assert found.steps == 16 + 5
+    assert np.array_equal(found.q[16:], np.tile([0.2, 0.0, 0.2], (6, 1)))
+    assert not found.qd[16:].any()
+
+
+def test_the_order_of_variables_is_part_of_a_study() -> None:
+    swapped = dict(reversed(VARY.items()))
+    one, other = manifest_of(made()), manifest_of(made(vary=swapped))
+    assert digest_of(one) != digest_of(other)
+
+
+def test_files_of_a_study_lie_in_its_folder(folder: Path) -> None:
+    for outside in ("../arm.toml", str(folder / "arm.toml")):
+        (folder / "study.toml").write_text(STUDY.replace("arm.toml", outside), encoding="utf-8")
+        with pytest.raises(fa.InputError, match="must be a relative path below the folder"):
+            fa.Study.read(folder / "study.toml")
+
+
+def test_factors_multiply_what_is_there() -> None:
+    """Numbers of the arm, of the payload of all rows, and those that another variable replaces."""
+    link = f"{ARM.links[2].name}.mass"
+    vary = {
+        "scale": Variable("scale", Choice((2.0,)), (link, "payload.mass"), factor=True),
+        "masses": Variable("masses", Choice((3.0,)), "*.mass", factor=True),
+        "payload.com.x": [0.1],
+        link: [1.5],
+    }
+    study = made(vary=vary, payload={"mass": 0.25}, design="grid")
+    numbers = row_numbers(study, ARM, study.values(0, 1)).parameters
+    assert numbers[link] == 1.5 * 2.0 * 3.0
+    assert numbers["payload.mass"] == 0.25 * 2.0, "patterns mean numbers of the arm"
+    other = f"{ARM.links[3].name}.mass"
+    assert numbers[other] == 3.0 * ARM.named_values[other]
 
 
 UNITS = {

@@ -171,3 +171,27 @@ def test_arms_whose_drives_have_states_are_refused() -> None:
     with pytest.raises(fa.InputError, match="motors, bristles or currents have states of their own"):
         fa.Study("springs", arm, {"payload.mass": [1.0]}, ["peak_speed"], torque=0.0, duration=0.1)
     fa.Study("springs", arm, {"payload.mass": [1.0]}, ["required_energy"], motion=MOTION, step=STEP)
+
+
+def test_a_folder_of_another_processor_is_gone_on_with(tmp_path: Path) -> None:
+    """Motions are planned by machine code, whose last bits differ between processors."""
+    study = small_study(14)
+    fa.sweep(study, folder=tmp_path / "out", parts=[0])
+    noise = tuple(x * (1.0 + 3e-15) for x in MOTION)
+    assert not np.array_equal(noise[0], MOTION[0])
+    other = fa.sweep(small_study(14, motion=noise), folder=tmp_path / "out")
+    truth = fa.sweep(study)
+    for name, column in truth.table().items():
+        assert np.array_equal(other[name], column), name
+    with pytest.raises(fa.InputError, match=r"study.motions.motion.q_qd_qdd"):
+        fa.sweep(small_study(14, motion=tuple(1.0001 * x for x in MOTION)), folder=tmp_path / "out")
+
+
+def test_variables_in_another_order_are_another_study(tmp_path: Path) -> None:
+    fa.sweep(small_study(14), folder=tmp_path / "out", parts=[0])
+    swapped = fa.Study(
+        "small", ARM, dict(reversed(VARY.items())), small_study(14).figures, motion=MOTION, law="pd_gravity",
+        step=STEP, rows=14, rows_per_part=7, seed=5,
+    )  # fmt: skip
+    with pytest.raises(fa.InputError, match=r"study.vary\[0\].name: 'payload.mass' in the folder"):
+        fa.sweep(swapped, folder=tmp_path / "out")

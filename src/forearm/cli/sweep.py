@@ -158,6 +158,8 @@ def _computed(given: argparse.Namespace, study: Study, folder: Path) -> StudyRes
                 progress=RowProgress(bar),
             )
     except KeyboardInterrupt:
+        if not (folder / MANIFEST).is_file():
+            raise
         complain(f"{ResultFolder.at(folder).kept()}; the same command goes on.", kind="note")
         raise
 

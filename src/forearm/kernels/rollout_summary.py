@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +49,11 @@ class StepView:
     model: SymbolicModel
     constants: Callable[[int], tuple[Any, Any]] = field(repr=False)
     torques: Callable[[Any], Sequence[Any]] = field(repr=False)
+
+    @property
+    def after(self) -> StepView:
+        """The state at the end of the step, seen as a step of its own that takes no time."""
+        return replace(self, t=self.t + self.h, q=self.q_next, qd=self.qd_next)
 
     @cached_property
     def tau(self) -> Any:

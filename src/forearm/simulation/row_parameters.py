@@ -65,11 +65,6 @@ def open_names(arm: Arm, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(chosen_parameters(arm, asked)) if asked else ()
 
 
-def is_payload(arm: Arm, name: str) -> bool:
-    """Whether a name says something of what is in the hand, and not of a link that is called so."""
-    return name.startswith("payload.") and "payload" in added_bodies(arm)
-
-
 def row_values(arm: Arm, given: Mapping[str, ArrayLike], count: int) -> dict[str, ArrayLike]:
     """Values of open parameters by name, a number or (count,), of arms that can exist.
 
@@ -185,14 +180,21 @@ def _carried(
     m1, c1, I1 = _body(link, {**arm.named_values, **values}, count)
     for body in bodies:
         m2, com, inertia = _body(body, values, count)
-        T = added_bodies(arm)[body][1]
-        away = com @ T[:3, :3].T + T[:3, 3] - c1
+        R, p = (T := added_bodies(arm)[body][1])[:3, :3], T[:3, 3]
+        away = _turned(R, com[:, :, None])[:, :, 0] + p - c1
         m = m1 + m2
         share = np.divide(m2, m, out=np.zeros(count), where=m > 0.0)
         across = (away * away).sum(axis=-1)[:, None, None] * np.eye(3) - away[:, :, None] * away[:, None, :]
-        I1 = I1 + T[:3, :3] @ inertia @ T[:3, :3].T + (m1 * share)[:, None, None] * across
+        turned = _turned(R, _turned(R, inertia).transpose(0, 2, 1))
+        I1 = I1 + turned + (m1 * share)[:, None, None] * across
         m1, c1 = m, c1 + share[:, None] * away
     return m1, c1, I1
+
+
+def _turned(R: Floats, matrices: Floats) -> Floats:
+    """R times each of (B, 3, k), summed in one order, however many there are."""
+    a, b, c = matrices[:, 0, None, :], matrices[:, 1, None, :], matrices[:, 2, None, :]
+    return R[:, 0, None] * a + R[:, 1, None] * b + R[:, 2, None] * c
 
 
 def _body(prefix: str, known: Mapping[str, ArrayLike], count: int) -> Bodies:

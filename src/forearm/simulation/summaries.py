@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,20 +26,30 @@ class Quantity:
         of: function of a `StepView` that gives (size,) symbols, or arrays of samples.
         reduction: "peak" (largest magnitude), "rms", "sum", "least", or "first" (when it is first above 0).
         size: how many; None: one per joint.
+        at_end: whether the state at the end of each step counts too, and so the last of a run.
     """
 
     of: Callable[[StepView], Any]
     reduction: str
     size: int | None = None
+    at_end: bool = False
 
     def summary(self, name: str) -> Summary:
         """It as a figure that rollouts sum up."""
-        return REDUCTIONS[self.reduction](name, self.of, self.size)
+        made = REDUCTIONS[self.reduction](name, self.of, self.size)
+        if not self.at_end:
+            return made
+        return replace(made, update=lambda step, sums: made.update(step.after, made.update(step, sums)))
 
     def over(self, samples: StepView) -> Floats:
         """The figure of motions that are given as arrays (..., T) over time, (..., size)."""
+        reduce = OVER_TIME[self.reduction]
         values = self.of(samples)
-        return np.stack(np.broadcast_arrays(*[OVER_TIME[self.reduction](x) for x in values]), axis=-1)
+        if self.at_end:
+            values = [
+                np.concatenate(pair, axis=-1) for pair in zip(values, self.of(samples.after), strict=True)
+            ]
+        return np.stack(np.broadcast_arrays(*[reduce(x) for x in values]), axis=-1)
 
 
 def peak(name: str, of: Callable[[StepView], Any], size: int | None = None) -> Summary:
@@ -100,7 +110,7 @@ def least(name: str, of: Callable[[StepView], Any], size: int | None = None) -> 
 
 
 def first_time(name: str, of: Callable[[StepView], Any], size: int | None = 1) -> Summary:
-    """The end of the first step at which something is above 0, s; infinite where it never is.
+    """The start of the first step at which something is above 0, s; infinite where it never is.
 
     Args:
         name: what it is called.
@@ -110,7 +120,7 @@ def first_time(name: str, of: Callable[[StepView], Any], size: int | None = 1) -
 
     def update(step: StepView, sums: Any) -> list[Any]:
         values = zip(sums, of(step), strict=True)
-        return [minimum(now, choose(0.0, x, step.t + step.h, now)) for now, x in values]
+        return [minimum(now, choose(0.0, x, step.t, now)) for now, x in values]
 
     return Summary(name, update, size, start=math.inf)
 
@@ -205,7 +215,7 @@ def _beyond(step: StepView) -> Any:
 QUANTITIES: dict[str, Quantity] = {
     "peak_torque": Quantity(lambda step: step.tau, "peak"),
     "rms_torque": Quantity(lambda step: step.tau, "rms"),
-    "peak_speed": Quantity(lambda step: step.qd, "peak"),
+    "peak_speed": Quantity(lambda step: step.qd, "peak", at_end=True),
     "peak_voltage": Quantity(lambda step: step.voltage, "peak"),
     "rms_voltage": Quantity(lambda step: step.voltage, "rms"),
     "peak_current": Quantity(lambda step: step.current, "peak"),
@@ -216,8 +226,8 @@ QUANTITIES: dict[str, Quantity] = {
     "peak_error": Quantity(lambda step: step.error, "peak"),
     "rms_error": Quantity(lambda step: step.error, "rms"),
     "hand_error": Quantity(_hand_error, "peak", 1),
-    "limit_margin": Quantity(_nearest, "least", 1),
-    "limit_time": Quantity(lambda step: [_beyond(step)], "first", 1),
+    "limit_margin": Quantity(_nearest, "least", 1, at_end=True),
+    "limit_time": Quantity(lambda step: [_beyond(step)], "first", 1, at_end=True),
 }
 SUMMARIES: dict[str, Summary] = {name: quantity.summary(name) for name, quantity in QUANTITIES.items()}
 

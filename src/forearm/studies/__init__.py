@@ -10,9 +10,10 @@ from forearm.studies.figures import FIGURES, Figure
 from forearm.studies.optimisation.optimum import Optimum
 from forearm.studies.optimisation.search import optimise
 from forearm.studies.results import StudyResults
+from forearm.studies.run_settings import RunSettings
 from forearm.studies.sampling.distributions import Choice, LogNormal, LogUniform, Normal, Triangular, Uniform
 from forearm.studies.sensitivity import sobol_indices
-from forearm.studies.study import RunSettings, Study
+from forearm.studies.study import Study
 from forearm.studies.variable import Variable
 
 __all__ = [

@@ -10,6 +10,7 @@ from forearm.errors import InputError, located, shorten, suggest
 from forearm.values import check_number
 
 NEEDED = ("torque_constant", "resistance")
+LIMITS = {"voltage": "max_voltage", "current": "max_current", "heat": "continuous_current"}  # by margins
 OPEN = (*NEEDED, "rotor_inertia")  # what the kernel is given by row
 
 

@@ -35,21 +35,6 @@ class SobolIndices:
     dropped: int
 
 
-@dataclass(frozen=True, eq=False)
-class RankRegression:
-    """A linear fit of the ranks of an output to the ranks of the inputs, all scaled to unit variance.
-
-    Attributes:
-        coefficients: (d,); NaN of an input that does not vary.
-        r_squared: share of the ranks' variance that the fit explains; low: trust Sobol' indices instead.
-        rows: that were used.
-    """
-
-    coefficients: Floats
-    r_squared: float
-    rows: int
-
-
 def sobol_indices(
     values: ArrayLike, d: int, *, resamples: int = 200, seed: int = 0, level: float = 0.95
 ) -> SobolIndices:
@@ -93,23 +78,6 @@ def rank_correlations(inputs: ArrayLike, values: ArrayLike) -> Floats:
     if not len(y):
         return np.full(X.shape[1], np.nan)
     return np.asarray((X * y[:, None]).mean(axis=0))
-
-
-def standardised_coefficients(inputs: ArrayLike, values: ArrayLike) -> RankRegression:
-    """Standardised rank regression coefficients of an output; NaN where it does not vary or rows are too few.
-
-    Args:
-        inputs: (rows, d); rows with a number that is not finite are left out.
-        values: (rows,).
-    """
-    X, y = _standard_ranks(inputs, values)
-    coefficients = np.full(X.shape[1], np.nan)
-    varying = np.isfinite(X).all(axis=0) & (len(y) > 0)
-    if not varying.any() or not np.isfinite(y).all() or len(y) < varying.sum() + 2:
-        return RankRegression(coefficients, np.nan, len(y))
-    coefficients[varying] = np.linalg.lstsq(X[:, varying], y, rcond=None)[0]
-    residual = y - X[:, varying] @ coefficients[varying]
-    return RankRegression(coefficients, 1.0 - float(residual @ residual) / float(y @ y), len(y))
 
 
 def _base_samples(values: ArrayLike, d: int) -> Floats:

@@ -2,91 +2,34 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm, check_arm
-from forearm.arm.joint import Limits
-from forearm.control.controllers.formulas import CONTROL_LAWS
-from forearm.control.gains import BANDWIDTH
-from forearm.drives.coordinates import coordinates_of
-from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.errors import InputError, shorten
 from forearm.files.load import load
-from forearm.simulation.many import FIXED
-from forearm.simulation.row_parameters import PAYLOAD
-from forearm.simulation.windings import has_inductance
-from forearm.spatial import Floats
 from forearm.studies.catalogue import CatalogueMotor, motor_of
+from forearm.studies.figure_checks import check_figures
 from forearm.studies.figures import Column, columns_of
 from forearm.studies.reference_motion import ReferenceMotion, motion_for
+from forearm.studies.run_settings import settings_of
 from forearm.studies.sampling.correlation import Correlation
 from forearm.studies.sampling.designs import DESIGNS, MAX_ROWS, Design
 from forearm.studies.sampling.distributions import Choice, Distribution
+from forearm.studies.targets import check_targets
 from forearm.studies.variable import Variable, variable_of
-from forearm.values import as_finite, check_choice, check_kind, check_name, check_number, check_whole
+from forearm.values import check_choice, check_kind, check_name, check_whole
 
-PER_JOINT = ("torque", "voltage", "start", "acceleration", "velocity")
-LEVELS = ("arm", "motion", "law")  # variables that choose by name
-DRIVING = ("motion", "torque", "voltage")
 FEWEST, MOST, SHARES = 16, 4096, 64  # rows of a part: a share of all, within bounds
-MOST_STEPS = 100_000_000  # of a run without a motion
+MOST_PARTS = 1_000_000
 DEFAULT_LEVELS = 5
 DEFAULT_DESIGN = "latin-hypercube"
 MOST_NUMBERS = 1_500_000  # of all motions: coordinates of samples, which study.json must hold
-
-
-@dataclass(frozen=True)
-class RunSettings:
-    """How each row is run.
-
-    Args:
-        law: the control law of a motion; None: the figures that a motion requires are computed, nothing is
-            simulated.
-        bandwidth: of its gains, rad/s.
-        period: steps between two samples of the law.
-        friction: whether the law's model has friction.
-        torque, voltage: held throughout in the place of a motion.
-        acceleration, velocity: limits of a motion that is planned from configurations or a request; None:
-            what the drives can.
-        duration: of a run that has no motion, s.
-        settle: time after the motion in which it stands still, s.
-        step: of the simulation, s.
-        method: "rk3", "rk4" or "gill".
-        effort_limits: whether motors give no more than max_effort.
-        start: joint coordinates at the start of a run that has no motion.
-        payload: what every hand carries, by name: "mass", "com.x", "inertia.xx".
-        dtype, device: of the kernel, as in `fa.compile`.
-    """
-
-    law: str | None = None
-    bandwidth: float = BANDWIDTH
-    period: int = 1
-    friction: bool = True
-    torque: tuple[float, ...] | None = None
-    voltage: tuple[float, ...] | None = None
-    acceleration: tuple[float, ...] | None = None
-    velocity: tuple[float, ...] | None = None
-    duration: float = 0.0
-    settle: float = 0.0
-    step: float = 1e-3
-    method: str = "rk4"
-    effort_limits: bool = False
-    start: tuple[float, ...] = ()
-    payload: Mapping[str, float] = field(default_factory=dict)
-    dtype: str = "float64"
-    device: str = "cpu"
-
-    @property
-    def steps(self) -> int:
-        """Of a run that has no motion."""
-        return round(self.duration / self.step)
 
 
 class Study:
@@ -135,10 +78,10 @@ class Study:
             key: m if isinstance(m, CatalogueMotor) else motor_of(key, m) for key, m in (motors or {}).items()
         }
         self.variables = _variables(vary)
-        self.run = _settings(run, next(iter(self.arms.values())), motion)
+        self.run = settings_of(run, self.arm, motion is not None)
         self.motions = self._sampled(motion)
         self.figures = (figures,) if isinstance(figures, str) else tuple(figures)
-        self.columns: tuple[Column, ...] = columns_of(next(iter(self.arms.values())), self.figures)
+        self.columns: tuple[Column, ...] = columns_of(self.arm, self.figures)
         self.correlation = Correlation([v.name for v in self.variables], dict(correlation or {}))
         self.design = _design(design, rows, seed, levels, self.variables)
         if self.correlation.pairs and design in ("grid", "sobol-indices"):
@@ -146,9 +89,9 @@ class Study:
                 f"study, correlation: the variables of a {design} design are independent; take random, "
                 "latin-hypercube or sobol, or leave the correlation out."
             )
-        most = check_whole(rows_per_part, "rows_per_part", 1, MAX_ROWS) if rows_per_part is not None else None
-        self.rows_per_part = most or min(MOST, max(FEWEST, -(-self.design.rows // SHARES)))
-        self._check()
+        self.rows_per_part = _part_size(rows_per_part, self.design.rows)
+        check_targets(self)
+        check_figures(self)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Study:
@@ -191,21 +134,26 @@ class Study:
         made = {name: x[0] for name, x in self.values(number, number + 1).items()}
         return {name: x if isinstance(x, str) else float(x) for name, x in made.items()}
 
+    @property
+    def has_law(self) -> bool:
+        """Whether a controller drives the arms, in some rows at least."""
+        return self.run.law is not None or any("law" in variable.of for variable in self.variables)
+
     def _sampled(self, given: Any) -> dict[str, dict[str, ReferenceMotion]]:
         """Motions by name and arm, each planned for its arm."""
         if given is None:
             return {}
         named = dict(given) if isinstance(given, Mapping) else {"motion": given}
-        still = round(self.run.settle / self.run.step)
         limits = {key: x for key in ("acceleration", "velocity") if (x := getattr(self.run, key)) is not None}
         made: dict[str, dict[str, ReferenceMotion]] = {}
         for name, one in named.items():
             made[name] = {}
             for key, arm in self.arms.items():
                 if isinstance(one, Mapping):  # sampled already, as a folder of results has them
-                    made[name][key] = one[key]
+                    made[name][key] = one[key].checked(arm, name)
                 else:
-                    made[name][key] = motion_for(arm, one, self.run.step, name, limits).then_still(still)
+                    motion = motion_for(arm, one, self.run.step, name, limits)
+                    made[name][key] = motion.then_still(round(self.run.settle / self.run.step))
         total = sum(motion.q.size for by_arm in made.values() for motion in by_arm.values())
         if total > MOST_NUMBERS:
             raise InputError(
@@ -213,50 +161,6 @@ class Study:
                 "take longer steps, or fewer motions."
             )
         return made
-
-    def _check(self) -> None:
-        """Refuse variables that say nothing of these arms, and figures that nothing gives."""
-        from forearm.studies.rows.row_numbers import check_targets
-
-        check_targets(self)
-        is_run = self.run.law is not None or not self.motions
-        for column in self.columns:
-            _check_column(self, column, is_run)
-        if any(column.figure.is_simulated for column in self.columns):
-            for arm in self.arms.values():
-                _check_drives(arm, self.run.voltage is not None)
-
-
-def _check_column(study: Study, column: Column, is_run: bool) -> None:
-    name = column.figure.name
-    if (
-        column.figure.is_required or name in ("manipulability", "time_optimal_duration")
-    ) and not study.motions:
-        raise InputError(f"figures, {name}: it is one of a motion; give motion = ... too.")
-    if name in ("peak_error", "rms_error", "tracking_error", "hand_error") and not (study.motions and is_run):
-        raise InputError(f"figures, {name}: errors are those of a law along a motion; give both.")
-    if column.figure.is_simulated and not is_run:
-        raise InputError(
-            f"figures, {name}: nothing is simulated along a motion without a law; give law = "
-            f"'computed_torque', or take required_{name}."
-        )
-    if name in ("limit_margin", "limit_time") and not any(_has_limit(j.limits) for j in study.arm.joints):
-        raise InputError(f"figures, {name}: no joint of {study.arm.name!r} has limits; leave it out.")
-    if name == "motor_mass" and not study.motors:
-        raise InputError("figures, motor_mass: there is no catalogue of motors; give motors = ... too.")
-
-
-def _check_drives(arm: Arm, by_voltage: bool) -> None:
-    if coordinates_of(arm, by_voltage and has_inductance(arm)).count > arm.n:
-        raise InputError(
-            f"study, arm {arm.name!r}: motors, bristles or currents have states of their own, which rows of "
-            "a study do not; take the arm without elasticity, bristles and inductance, or figures that begin "
-            "with required_."
-        )
-
-
-def _has_limit(limits: Limits) -> bool:
-    return math.isfinite(limits.lower) or math.isfinite(limits.upper)
 
 
 def _arms(given: Any) -> dict[str, Arm]:
@@ -302,46 +206,17 @@ def _variables(vary: Mapping[str, Any]) -> tuple[Variable, ...]:
     return tuple(made)
 
 
-def _settings(given: Mapping[str, Any], arm: Arm, motion: Any) -> RunSettings:
-    known = RunSettings.__dataclass_fields__
-    for key in given:
-        if key not in known:
-            raise NameNotFound(f"study: there is no {shorten(key)}; {suggest(str(key), known)}")
-    values = {key: value for key, value in given.items() if value is not None}
-    for key in PER_JOINT:
-        if key in values:
-            values[key] = tuple(_per_joint(values[key], arm, f"study, {key}").tolist())
-    values["start"] = values.get("start") or (0.0,) * arm.n
-    run = RunSettings(**values)
-    for key in ("bandwidth", "step"):
-        check_number(getattr(run, key), f"study, {key}", above=0.0)
-    for key in ("settle", "duration"):
-        check_number(getattr(run, key), f"study, {key}", minimum=0.0)
-    check_whole(run.period, "study, period", 1)
-    steps = (run.duration + run.settle) / run.step
-    if not steps <= MOST_STEPS:
-        raise InputError(f"study, duration and settle: expected at most {MOST_STEPS} steps, got {steps:.6g}.")
-    check_choice(run.method, FIXED, "study, method")
-    if run.law is not None:
-        check_choice(run.law, CONTROL_LAWS, "study, law")
-    if sum(x is not None for x in (motion, run.torque, run.voltage)) > 1:
-        raise InputError("study: expected one of motion, torque and voltage, got several.")
-    if motion is None and (run.duration <= 0.0 or run.law is not None):
+def _part_size(given: int | None, rows: int) -> int:
+    """Rows of a part: as given, or a share of all within bounds."""
+    if given is None:
+        return max(min(MOST, max(FEWEST, -(-rows // SHARES))), -(-rows // MOST_PARTS))
+    size = check_whole(given, "study, rows_per_part", 1, MAX_ROWS)
+    if -(-rows // size) > MOST_PARTS:
         raise InputError(
-            "study: without a motion expected a duration above 0 and no law; give motion = ... for a law, or "
-            "duration = 1.0."
+            f"study, rows_per_part: expected at most {MOST_PARTS} parts, got {-(-rows // size)}; take more "
+            "rows in each."
         )
-    check_kind(run.payload, Mapping, "study, payload")
-    for key, value in run.payload.items():
-        check_choice(f"payload.{key}", PAYLOAD, "study, payload")
-        check_number(value, f"study, payload, {key}")
-    return run
-
-
-def _per_joint(given: ArrayLike, arm: Arm, what: str) -> Floats:
-    return as_finite(
-        np.broadcast_to(np.asarray(given), (arm.n,)) if np.ndim(given) == 0 else given, (arm.n,), what
-    )
+    return size
 
 
 def _design(
@@ -364,7 +239,12 @@ def _design(
     by_name = levels if isinstance(levels, Mapping) else {}
     for key in by_name:
         check_choice(key, names, "study, levels")
-    usual = levels if isinstance(levels, int) else DEFAULT_LEVELS
+    usual = DEFAULT_LEVELS
+    if levels is not None and not isinstance(levels, Mapping):
+        usual = check_whole(levels, "study, levels", 1, MAX_ROWS)
+    for v in variables:
+        if isinstance(v.distribution, Choice) and v.name in by_name:
+            raise InputError(f"study, levels: {v.name} is a choice, which has its own values; leave it out.")
     counts = tuple(
         len(v.distribution.values) if isinstance(v.distribution, Choice) else by_name.get(v.name, usual)
         for v in variables
@@ -375,10 +255,3 @@ def _design(
     if rows is not None and rows != total:
         raise InputError(f"study, rows: the levels of this grid make {total}, got {rows}; leave rows out.")
     return Design(kind, total, d, seed, counts)
-
-
-def level_names(study: Study, what: str) -> list[str]:
-    """What "arm", "motion" or "law" may be in a study."""
-    if what == "arm":
-        return [*study.arms]
-    return [*study.motions] if what == "motion" else [*CONTROL_LAWS]

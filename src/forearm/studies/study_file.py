@@ -24,7 +24,7 @@ from forearm.reading.fields import (
     TextField,
     published,
 )
-from forearm.reading.textfile import read_toml
+from forearm.reading.textfile import beside, read_toml
 from forearm.simulation.many import FIXED
 from forearm.studies.catalogue import CatalogueMotor
 from forearm.studies.sampling.designs import DESIGNS, MAX_ROWS, MAX_SEED
@@ -159,7 +159,7 @@ def study_schema() -> dict[str, Any]:
 
 
 def read_study(path: str | os.PathLike[str]) -> Study:
-    """The study of a TOML file; other files that it names lie relative to it."""
+    """The study of a TOML file; other files that it names lie in its folder or below."""
     where = Path(path)
     given = STUDY.read(read_toml(where), where.name)
     design, run = given.get("design", {}), given.get("run", {})
@@ -167,12 +167,12 @@ def read_study(path: str | os.PathLike[str]) -> Study:
     with located(where.name):
         return Study(
             given.get("name", where.stem),
-            _each(given["arm"], lambda one: one if is_builtin(one) else where.parent / one),
+            _each(given["arm"], lambda one: one if is_builtin(one) else beside(where, one)),
             given["vary"],
             given["figures"],
             design=design.pop("kind", DEFAULT_DESIGN),
             correlation=pairs,
-            motion=_each(given.get("motion"), lambda one: _motion(one, where.parent)),
+            motion=_each(given.get("motion"), lambda one: _motion(one, where)),
             motors=given.get("motors"),
             **design,
             **run,
@@ -186,5 +186,5 @@ def _each(given: Any, of: Callable[[Any], Any]) -> Any:
     return {name: of(one) for name, one in given.items()} if isinstance(given, dict) else of(given)
 
 
-def _motion(given: Any, folder: Path) -> Any:
-    return folder / given if isinstance(given, str) else [list(point) for point in given]
+def _motion(given: Any, study: Path) -> Any:
+    return beside(study, given) if isinstance(given, str) else [list(point) for point in given]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -27,7 +27,7 @@ class Variable:
 
     name: str
     distribution: Distribution
-    of: tuple[str, ...] = ()
+    of: Sequence[str] = ()
     factor: bool = False
 
     def __post_init__(self) -> None:

@@ -9,19 +9,21 @@ import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from forearm.errors import InputError, shorten
 from forearm.progress import Progress
-from forearm.studies.description import manifest_of, study_of
+from forearm.studies.description import manifest_of, study_of, with_motions_of
 from forearm.studies.engines.runner import run_parts
 from forearm.studies.results import StudyResults
 from forearm.studies.rows.evaluation import RowEvaluation
+from forearm.studies.storage.manifest import MANIFEST
 from forearm.studies.storage.part_file import part_bytes
 from forearm.studies.storage.result_folder import ResultFolder
 from forearm.studies.study import Study
 
-MOST_CHECKED = 100_000  # rows whose arms are looked at before anything is computed
+MOST_CHECKED = 50_000_000  # rows whose arms are looked at before anything is computed, some microseconds each
 KEPT = 4  # studies that a worker has prepared
 
 
@@ -59,7 +61,7 @@ def sweep(
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
         raise
-    weakref.finalize(results, shutil.rmtree, place, ignore_errors=True)
+    weakref.finalize(results.folder, shutil.rmtree, place, ignore_errors=True)
     return results
 
 
@@ -72,12 +74,15 @@ def _swept(
     parts: Sequence[int] | None,
     progress: Progress | None,
 ) -> StudyResults:
-    opened = ResultFolder.open(folder, manifest_of(study))
+    manifest = manifest_of(study)
+    if (Path(folder) / MANIFEST).is_file():
+        manifest = with_motions_of(manifest, ResultFolder.at(folder).manifest)
+    opened = ResultFolder.open(folder, manifest)
     task = PartTask(opened.manifest, opened.digest)
     if workers is None and study.run.device != "cpu" and executor is None:
         workers = 1  # they would share one GPU
     run_parts(opened, task, executor, workers=workers, engine=engine, wanted=parts, progress=progress)
-    return StudyResults(opened, study)
+    return StudyResults(opened, study_of(opened.manifest))
 
 
 def _read(study: object) -> Study:

@@ -18,7 +18,8 @@ from forearm.studies.reference_motion import ReferenceMotion
 from forearm.studies.rows.row_figures import RowFigures
 from forearm.studies.rows.row_numbers import Values
 from forearm.studies.rows.row_setup import RowKind, RowSetup, law_of
-from forearm.studies.study import LEVELS, Study
+from forearm.studies.study import Study
+from forearm.studies.targets import CHOSEN
 
 CHECKED = 50_000  # rows that are looked at together
 
@@ -86,7 +87,7 @@ class RowEvaluation:
         count = len(next(iter(values.values())))
         usual = next(iter(study.arms)), next(iter(study.motions), ""), study.run.law or ""
         chosen: list[list[str]] = []
-        for what, name in zip(LEVELS, usual, strict=True):
+        for what, name in zip(CHOSEN, usual, strict=True):
             source = next((v.name for v in study.variables if what in v.of), None)
             chosen.append([name] * count if source is None else list(values[source]))
         places: dict[RowKind, list[int]] = {}

@@ -20,6 +20,7 @@ from forearm.simulation.many import simulate_many
 from forearm.simulation.row_parameters import open_names, row_values
 from forearm.simulation.summaries import QUANTITIES
 from forearm.spatial import Floats
+from forearm.studies.catalogue import LIMITS
 from forearm.studies.figures import REQUIRED, Column
 from forearm.studies.reference_motion import ReferenceMotion
 from forearm.studies.rows.row_setup import RowSetup
@@ -28,7 +29,6 @@ from forearm.trajectories.shortest_time.time_optimal import time_optimal
 POSTURES = 64  # of a motion, in which manipulability is looked at
 PATH_POINTS = 40  # of a motion, whose path is timed anew
 AT_ONCE = 100_000  # states along motions whose torques are computed together
-LIMITS = {"voltage": "max_voltage", "current": "max_current", "heat": "continuous_current"}  # of motors
 
 
 class RowFigures:
@@ -134,14 +134,8 @@ def _constants(setup: RowSetup, rows: slice) -> Callable[[int], tuple[Any, Any]]
 
     def of(j: int) -> tuple[Any, Any]:
         joint = setup.arm.joints[j]
-        motor = joint.motor
-        if motor is None or motor.torque_constant is None or motor.resistance is None:
-            raise InputError(
-                f"figures: {joint.name} of {setup.arm.name!r} has no motor with torque_constant and "
-                "resistance, so there are no currents and voltages; leave such figures out."
-            )
         N, Kt, R = (
-            setup.parameter(f"{joint.name}.motor.{key}", float(getattr(motor, key)))[rows, None]
+            setup.parameter(f"{joint.name}.motor.{key}", float(getattr(joint.motor, key)))[rows, None]
             for key in ("gear_ratio", "torque_constant", "resistance")
         )
         return N * Kt, R
@@ -153,10 +147,6 @@ def _margin(setup: RowSetup, name: str, found: Floats) -> Floats:
     """1 less the largest share of a limit that is used, over the joints that have one."""
     limits = _limits(setup, name.removesuffix("_margin"))
     shares = [found[:, j] / limit for j, limit in limits.items()]
-    if not shares:
-        raise InputError(
-            f"figures, {name}: no joint of {setup.arm.name!r} has such a limit; give one, or leave it out."
-        )
     return np.asarray(1.0 - np.max(np.stack(np.broadcast_arrays(*shares)), axis=0))
 
 

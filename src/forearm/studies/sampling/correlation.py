@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -119,4 +120,16 @@ def _factor_of(names: Sequence[str], pairs: Pairs, columns: Sequence[int]) -> Fl
             f"numbers have such correlations. Check {a} and {b} ({pairs[a, b]:g}) first, or multiply "
             f"every correlation by less than {1.0 / (1.0 - values[0]):.3g}."
         )
-    return np.asarray(np.linalg.cholesky(R), dtype=np.float64)
+    return _cholesky(R)
+
+
+def _cholesky(R: Floats) -> Floats:
+    """The lower factor, with sums in one order on every machine."""
+    L = np.zeros_like(R)
+    for i in range(len(R)):
+        for k in range(i + 1):
+            rest = float(R[i, k])
+            for j in range(k):
+                rest -= float(L[i, j]) * float(L[k, j])
+            L[i, k] = math.sqrt(rest) if i == k else rest / float(L[k, k])
+    return L

@@ -83,12 +83,19 @@ def _differences(found: Any, wanted: Any, path: str) -> Iterator[str]:
             )
     elif isinstance(found, list) and isinstance(wanted, list):
         for k in range(max(len(found), len(wanted))):
-            yield from _differences(_item(found, k), _item(wanted, k), f"{path}[{k}]")
+            one, other = _item(found, k), _item(wanted, k)
+            yield from _differences(one, other, f"{path}{_label(one, other, k)}")
     elif repr(found) != repr(wanted):  # as their digests: 1 is not 1.0, nor 0.0 -0.0
         yield f"{path}: {_shown(found)} in the folder, {_shown(wanted)} given"
 
 
 _ABSENT = object()
+
+
+def _label(one: Any, other: Any, k: int) -> str:
+    """The name that two entries of a list share, or their place."""
+    names = [entry.get("name") if isinstance(entry, dict) else None for entry in (one, other)]
+    return f".{names[0]}" if names[0] is not None and names[0] == names[1] else f"[{k}]"
 
 
 def _item(values: list[Any], k: int) -> Any:

@@ -1,0 +1,92 @@
+"""Figures that the arms, the motion or the law of a study cannot give, refused when it is made."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from forearm.arm.arm import Arm
+from forearm.drives.coordinates import coordinates_of
+from forearm.errors import InputError
+from forearm.simulation.windings import has_inductance
+from forearm.studies.catalogue import LIMITS
+from forearm.studies.figures import REQUIRED, Column
+from forearm.studies.targets import motor_joint
+
+if TYPE_CHECKING:
+    from forearm.studies.study import Study
+
+ERRORS = ("peak_error", "rms_error", "tracking_error", "hand_error")
+OF_MOTION = ("manipulability", "time_optimal_duration")
+OF_LIMITS = ("limit_margin", "limit_time")
+ELECTRIC = {"peak_voltage", "rms_voltage", "peak_current", "rms_current", "copper_loss", "energy"}
+
+
+def check_figures(study: Study) -> None:
+    """Refuse figures that nothing gives."""
+    for column in study.columns:
+        _check_column(study, column)
+        for arm in study.arms.values():
+            _check_arm(study, arm, column)
+    if any(column.figure.is_simulated for column in study.columns):
+        for arm in study.arms.values():
+            _check_drives(arm, study.run.voltage is not None)
+
+
+def _check_column(study: Study, column: Column) -> None:
+    name, is_run = column.figure.name, study.has_law or not study.motions
+    if (column.figure.is_required or name in OF_MOTION) and not study.motions:
+        raise InputError(f"figures, {name}: it is one of a motion; give motion = ... too.")
+    if name in ERRORS and not (study.motions and is_run):
+        raise InputError(f"figures, {name}: errors are those of a law along a motion; give both.")
+    if column.figure.is_simulated and not is_run:
+        raise InputError(
+            f"figures, {name}: nothing is simulated along a motion without a law; give law = "
+            f"'computed_torque', or take required_{name}."
+        )
+    if name == "motor_mass" and not study.motors:
+        raise InputError("figures, motor_mass: there is no catalogue of motors; give motors = ... too.")
+
+
+def _check_arm(study: Study, arm: Arm, column: Column) -> None:
+    """Refuse a figure of limits or motors that an arm does not have."""
+    figure = column.figure
+    name = figure.name.removeprefix(REQUIRED)
+    if ELECTRIC.intersection(figure.needs):
+        for joint in arm.joints:
+            if joint.motor is None or joint.motor.torque_constant is None or joint.motor.resistance is None:
+                raise InputError(
+                    f"figures, {figure.name}: {joint.name} of {arm.name!r} has no motor with torque_constant "
+                    "and resistance, so there are no currents and voltages; give it one (arm.with_drives), "
+                    "or leave such figures out."
+                )
+    if name in OF_LIMITS:
+        found = any(math.isfinite(x) for joint in arm.joints for x in joint.limits)
+    elif name.endswith("_margin"):
+        found = _has_limit(study, arm, name.removesuffix("_margin"))
+    else:
+        return
+    if not found:
+        raise InputError(
+            f"figures, {figure.name}: no joint of {arm.name!r} has such a limit; give one, or leave it out."
+        )
+
+
+def _has_limit(study: Study, arm: Arm, what: str) -> bool:
+    key = LIMITS.get(what)
+    if key is None:
+        name = {"torque": "max_effort", "speed": "max_speed"}[what]
+        return any(math.isfinite(getattr(joint, name) or math.inf) for joint in arm.joints)
+    is_chosen = any(motor_joint(arm, target) is not None for v in study.variables for target in v.of)
+    return any(math.isfinite(getattr(j.motor, key, None) or math.inf) for j in arm.joints) or (
+        is_chosen and any(getattr(motor, key) for motor in study.motors.values())
+    )
+
+
+def _check_drives(arm: Arm, by_voltage: bool) -> None:
+    if coordinates_of(arm, by_voltage and has_inductance(arm)).count > arm.n:
+        raise InputError(
+            f"study, arm {arm.name!r}: motors, bristles or currents have states of their own, which rows of "
+            "a study do not; take the arm without elasticity, bristles and inductance, or figures that begin "
+            "with required_."
+        )

@@ -53,6 +53,7 @@ LONG_PYTHON = {
     "control.md-4",
     "identification.md-4",
     "motions.md-2",
+    "optimise.md-2",
     "payload.md-1",
     "payload.md-2",
     "simulation.md-5",

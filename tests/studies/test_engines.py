@@ -220,6 +220,7 @@ def test_loky(folder: ResultFolder) -> None:
     assert_right(folder.path, MANIFEST)
 
 
+@pytest.mark.long
 def test_loky_with_a_worker_killed_goes_on_with_a_new_pool(folder: ResultFolder, tmp_path: Path) -> None:
     loky = pytest.importorskip("loky")
     task = ToyTask(MANIFEST, deadly=(20,), deadly_once=tmp_path)
@@ -238,7 +239,7 @@ def test_loky_with_a_worker_killed_goes_on_with_a_new_pool(folder: ResultFolder,
 
 
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # logs of its debug executor
-@pytest.mark.parametrize("cluster", ["local", "debug"])
+@pytest.mark.parametrize("cluster", ["debug", pytest.param("local", marks=pytest.mark.long)])
 def test_submitit(tmp_path: Path, cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Its jobs are new processes, which find the task by the path of this one.
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))

@@ -102,10 +102,10 @@ def test_another_study_is_refused_with_what_differs(tmp_path: Path) -> None:
         ResultFolder.open(tmp_path, other)
     assert str(caught.value) == (
         f"{tmp_path}: expected the study that its study.json has, got another one:\n"
-        "  study.seed: 3 in the folder, 4 given\n"
-        "  study.arm.mass[1]: 2.5 in the folder, 2.75 given\n"
-        "  study.arm.mass[2]: absent in the folder, 9 given\n"
-        "  more: absent in the folder, True given\n"
+        "  study.seed: 3 in the folder, 4 given.\n"
+        "  study.arm.mass[1]: 2.5 in the folder, 2.75 given.\n"
+        "  study.arm.mass[2]: absent in the folder, 9 given.\n"
+        "  more: absent in the folder, True given.\n"
         "Give another folder, or restore the study."
     )
 

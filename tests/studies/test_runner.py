@@ -191,7 +191,7 @@ from studies.toy_campaign import ToyTask, manifest_of
 from forearm.studies.storage.result_folder import ResultFolder
 from forearm.studies.engines.runner import run_parts
 
-manifest = manifest_of()
+manifest = manifest_of() | {"long": "x" * 300_000}  # more than a pipe holds
 run_parts(ResultFolder.open(sys.argv[1], manifest), ToyTask(manifest), engine="processes", workers=1)
 """
 

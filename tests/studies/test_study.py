@@ -204,6 +204,12 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"vary": {"arm": ["x"]}}, "vary, arm: expected one of"),
     ({"vary": {"start.joint7": Uniform(0, 1)}}, "start of a joint: expected one of"),
     ({"vary": {"row": Uniform(0, 1)}}, "a name other than row"),
+    ({"vary": {"a": Variable("b", Uniform(0, 1), "payload.mass")}}, "expected a Variable of this name"),
+    ({"vary": {"energy": Variable("energy", Uniform(0, 1), "payload.mass")}}, "a figure .* is called so"),
+    (
+        {"vary": {"arm1.motor": ["a"]}},
+        "such as joint1.motor; got 'arm1.motor'. Its joints are joint1, joint2",
+    ),
     ({"figures": ["peak_torqe"]}, "there is no 'peak_torqe'.*peak_torque"),
     ({"figures": ["peak_torque.joint9"]}, "its joints are joint1, joint2, joint3"),
     ({"figures": ["energy.joint1"]}, "energy has no joints"),

@@ -115,7 +115,7 @@ def test_the_report_has_simulations_of_the_worst_rows(tmp_path: Path) -> None:
     worst = int(np.argmax(results["energy"]))
     assert f'data-simulation="{worst}"' in text
     assert f'id="simulation-{worst}"' in text
-    assert re.search(r"forearm sweep \S+ --row \d+", text)
+    assert re.search(r"forearm sweep FOLDER --row \d+", text)
     headings = [re.findall(r"<th.*?>(.*?)</th>", head) for head in re.findall(r"<thead>(.*?)</thead>", text)]
     assert all(len(set(names)) == len(names) for names in headings), "each column once"
 
@@ -195,3 +195,25 @@ def test_variables_in_another_order_are_another_study(tmp_path: Path) -> None:
     )  # fmt: skip
     with pytest.raises(fa.InputError, match=r"study.vary\[0\].name: 'payload.mass' in the folder"):
         fa.sweep(swapped, folder=tmp_path / "out")
+
+
+def test_laws_do_not_shake_light_joints() -> None:
+    """Of the Panda's last joints gains of the plain inertias are unstable at 1 kHz."""
+    ends = [[0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.7], [0.2, -0.4, 0.1, -1.9, 0.1, 1.6, 0.5]]
+    study = fa.Study(
+        "pd", "panda", {"law": ["pd_gravity", "pid"]}, ["tracking_error"], design="grid", motion=ends
+    )
+    found = fa.sweep(study)["tracking_error"]
+    assert (found < 0.1).all()
+
+
+def test_rows_that_diverge_are_said() -> None:
+    study = fa.Study(
+        "wild", ARM, {"controller.kp": [1.0, 1e5]}, ["tracking_error"], design="grid", motion=MOTION,
+        law="pd_gravity", step=STEP,
+    )  # fmt: skip
+    results = fa.sweep(study)
+    assert np.isnan(results["tracking_error"]).tolist() == [False, True]
+    assert "1 rows have a figure that is not a number, the first of them row 1" in results.told().text()
+    assert results.summary()["tracking_error"]["failed"] == 1
+    assert "forearm sweep FOLDER --row 1" in results.report(simulations=0), "this folder is not kept"

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from forearm.errors import InputError
+from forearm.errors import InputError, shorten
 from forearm.studies.engines.runner import ENGINES
 
 OTHERS = {"dask": "distributed", "ray": "ray", "mpi": "mpi4py.futures"}  # where each is imported from
@@ -33,6 +33,7 @@ def executor_of(engine: str, scheduler: str | None, workers: int | None) -> Iter
         with _dask_client(module, scheduler, workers) as client:
             yield client
     elif engine == "mpi":
+        _check_mpi()
         with module.MPIPoolExecutor() as executor:
             yield executor
     else:
@@ -43,6 +44,15 @@ def executor_of(engine: str, scheduler: str | None, workers: int | None) -> Iter
             yield RayExecutor(workers)
         finally:
             module.shutdown()
+
+
+def _check_mpi() -> None:
+    """Refuse a single process: its pool would wait for ever for others."""
+    if import_module("mpi4py.MPI").COMM_WORLD.Get_size() < 2:
+        raise InputError(
+            "--engine mpi: expected several processes, got one; start it by 'mpiexec -n 8 python -m "
+            "mpi4py.futures -m forearm sweep ... --engine mpi'."
+        )
 
 
 def _imported(engine: str) -> Any:
@@ -58,7 +68,14 @@ def _imported(engine: str) -> Any:
 @contextmanager
 def _dask_client(module: Any, scheduler: str | None, workers: int | None) -> Iterator[Any]:
     if scheduler is not None:
-        with module.Client(scheduler) as client:
+        try:
+            client = module.Client(scheduler)
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"--scheduler {scheduler}: no Dask scheduler answers there: {shorten(str(error), 99)}. Start "
+                "one by 'dask scheduler', or leave --scheduler out for a cluster on this machine."
+            ) from error
+        with client:
             yield client
         return
     own = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}

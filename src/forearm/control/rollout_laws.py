@@ -79,11 +79,18 @@ def gains_row(gains: Gains, period: float) -> Floats:
 WANTED = ("q_wanted", "qd_wanted", "qdd_wanted", "qd_ahead")
 
 
-def law_gains(arm: Arm, law: str, bandwidth: float) -> Gains:
-    """Those that give a law its bandwidth, rad/s."""
+def law_gains(arm: Arm, law: str, bandwidth: float, inertias: ArrayLike | None = None) -> Gains:
+    """Those that give a law its bandwidth, rad/s.
+
+    Args:
+        arm: the arm that the law believes in.
+        law: its name.
+        bandwidth: rad/s.
+        inertias: what gains of torques are multiplied by (n,); None: M_jj in mid-range.
+    """
     if law == "computed_torque":
         return critically_damped(arm.n, bandwidth)
-    return joint_gains(arm, bandwidth, None, integral=law.startswith("pid"))
+    return joint_gains(arm, bandwidth, inertias, integral=law.startswith("pid"))
 
 
 def _reference(arm: Arm, posture: ArrayLike, rates: dict[str, ArrayLike | None], period: int) -> Floats:

@@ -36,13 +36,13 @@ def described(study: Study) -> dict[str, Any]:
         "figures": list(study.figures),
         "design": design,
         "correlation": [[a, b, rho] for (a, b), rho in study.correlation.pairs.items()],
+        "motors": {name: motor.fields for name, motor in study.motors.items()},
+        "run": run,
         "motions": [
             {"name": name, "arm": arm, **motion.described}
             for name, by_arm in study.motions.items()
             for arm, motion in by_arm.items()
         ],
-        "motors": {name: motor.fields for name, motor in study.motors.items()},
-        "run": run,
     }
 
 

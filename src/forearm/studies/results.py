@@ -46,6 +46,7 @@ class StudyResults:
 
     def __init__(self, folder: ResultFolder, study: Study) -> None:
         self.folder, self.study = folder, study
+        self.is_temporary = False  # whether the folder goes away with these results
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> StudyResults:
@@ -86,7 +87,9 @@ class StudyResults:
         facts = [("arm", ", ".join(study.arms)), ("design", self.design)]
         facts += [("seed", str(study.design.seed))] if self.design != "grid" else []
         facts += [("driven by", f"{run.law} along a motion" if run.law else driving)]
-        return [*facts, ("step", f"{run.step:g} s, {run.method}")]
+        facts += [("step", f"{run.step:g} s, {run.method}")]
+        kept = "not kept: give fa.sweep a folder for commands that show a row" if self.is_temporary else ""
+        return [*facts, *([("folder", kept)] if kept else [])]
 
     @cached_property
     def variables(self) -> list[ReportVariable]:
@@ -106,8 +109,8 @@ class StudyResults:
 
     @property
     def command(self) -> str:
-        """The command that goes on with these results."""
-        return f"forearm sweep {shlex.quote(str(self.path))}"
+        """The command that goes on with these results; FOLDER stands for one that is not kept."""
+        return f"forearm sweep {'FOLDER' if self.is_temporary else shlex.quote(str(self.path))}"
 
     def column(self, name: str, /) -> NDArray[Any]:
         """A variable, a figure or the "row" numbers at all rows that are done, in the order of rows."""
@@ -212,7 +215,20 @@ class StudyResults:
             rows.append([figure.name, figure.unit, *values, str(int(found["failed"]))])
         done = self.done
         said = f"{self.name}: {done} of {self.rows} rows computed, in {self.path}"
-        return Report(header if done else (), rows if done else (), "", [said])
+        return Report(header if done else (), rows if done else (), "", [said], self._failed())
+
+    def _failed(self) -> list[str]:
+        """A sentence about rows that have no figures, if there are any."""
+        bad = np.zeros(self.done, dtype=bool)
+        for figure in self.figures:
+            bad |= ~np.isfinite(np.asarray(self.column(figure.name), dtype=np.float64))
+        if not bad.any():
+            return []
+        first = int(self.column("row")[int(np.argmax(bad))])
+        return [
+            f"{int(bad.sum())} rows have a figure that is not a number, the first of them row {first}: runs "
+            "that diverged (take shorter steps or lower gains), or paths without a shortest time."
+        ]
 
     def __len__(self) -> int:
         return self.done

@@ -82,6 +82,10 @@ class Study:
         self.motions = self._sampled(motion)
         self.figures = (figures,) if isinstance(figures, str) else tuple(figures)
         self.columns: tuple[Column, ...] = columns_of(self.arm, self.figures)
+        for both in {v.name for v in self.variables} & {column.name for column in self.columns}:
+            raise InputError(
+                f"vary, {both}: a figure of the study is called so; give the variable another name."
+            )
         self.correlation = Correlation([v.name for v in self.variables], dict(correlation or {}))
         self.design = _design(design, rows, seed, levels, self.variables)
         if self.correlation.pairs and design in ("grid", "sobol-indices"):
@@ -187,6 +191,11 @@ def _variables(vary: Mapping[str, Any]) -> tuple[Variable, ...]:
     made = []
     for name, given in vary.items():
         if isinstance(given, Variable):
+            if given.name != name:
+                raise InputError(
+                    f"vary, {shorten(name)}: expected a Variable of this name, got one called "
+                    f"{shorten(given.name)}."
+                )
             made.append(given)
         elif isinstance(given, Mapping):
             made.append(variable_of(name, given))

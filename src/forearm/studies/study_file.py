@@ -10,7 +10,6 @@ from typing import Any
 
 from forearm.control.controllers.formulas import CONTROL_LAWS
 from forearm.errors import InputError, located, shorten
-from forearm.files.builtin import is_builtin
 from forearm.reading.fields import (
     AngleField,
     ChoiceField,
@@ -167,7 +166,7 @@ def read_study(path: str | os.PathLike[str]) -> Study:
     with located(where.name):
         return Study(
             given.get("name", where.stem),
-            _each(given["arm"], lambda one: one if is_builtin(one) else beside(where, one)),
+            _each(given["arm"], lambda one: beside(where, one) if Path(one).suffix else one),
             given["vary"],
             given["figures"],
             design=design.pop("kind", DEFAULT_DESIGN),

@@ -120,7 +120,11 @@ def _check_gain(study: Study, variable: Variable, target: str, where: str) -> No
 def _check_motor(study: Study, arm: Arm, variable: Variable, target: str, where: str) -> None:
     joint = motor_joint(arm, target)
     if joint is None:
-        raise InputError(f"{where}: texts choose an arm, a motion, a law or JOINT.motor; got {target!r}.")
+        names = ", ".join(one.name for one in arm.joints)
+        raise InputError(
+            f"{where}: texts choose an arm, a motion, a law or the motor of a joint of {arm.name!r}, such as "
+            f"{arm.joints[0].name}.motor; got {target!r}. Its joints are {names}."
+        )
     for value in _texts(variable, where):
         check_choice(value, study.motors, where)
     motor = arm.joints[joint].motor

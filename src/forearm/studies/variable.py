@@ -32,11 +32,9 @@ class Variable:
 
     def __post_init__(self) -> None:
         check_name(self.name, "vary")
-        if self.name == "row" or not isinstance(self.factor, bool):
-            raise InputError(
-                f"vary, {self.name}: expected a name other than row, and factor = true or false, got "
-                f"{shorten(self.factor)}."
-            )
+        if self.name == "row":
+            raise InputError("vary, row: expected a name other than row, which the number of a row has.")
+        check_kind(self.factor, bool, f"vary, {self.name}, factor")
         check_kind(self.distribution, get_args(Distribution), f"vary, {self.name}")
         of = (self.of,) if isinstance(self.of, str) else tuple(self.of)
         for target in of:

@@ -54,6 +54,10 @@ class InProcesses:
         """The bytes of a part, computed by this thread's process."""
         process, pipe = self._own()
         try:
+            # Not among its arguments: should it end before it reads them, who starts it would wait for ever.
+            if not self._local.is_told:
+                pipe.send_bytes(self._task)
+                self._local.is_told = True
             pipe.send(part)
             is_good, reply = pipe.recv()
         except (EOFError, OSError) as error:
@@ -103,7 +107,7 @@ class InProcesses:
                     raise CancelledError
                 if self._refusal is not None:
                     raise self._refusal
-                self._local.own = self._started()
+                self._local.own, self._local.is_told = self._started(), False
                 self._processes.append(self._local.own)
         own: tuple[SpawnProcess, Connection] = self._local.own
         return own
@@ -111,7 +115,7 @@ class InProcesses:
     def _started(self) -> tuple[SpawnProcess, Connection]:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(theirs, self._task), daemon=True)
+        process = context.Process(target=_serve, args=(theirs,), daemon=True)
         with _interrupts_blocked():
             process.start()
         theirs.close()  # so that the pipe ends when the process does
@@ -143,12 +147,13 @@ def _interrupts_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _serve(pipe: Connection, pickled: bytes) -> None:
+def _serve(pipe: Connection) -> None:
     """What a process does: parts, until its pipe or its parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     task: Task | None = None
     with contextlib.suppress(EOFError, OSError):
+        pickled = pipe.recv_bytes()
         while True:
             part = pipe.recv()
             try:

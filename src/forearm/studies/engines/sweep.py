@@ -61,6 +61,7 @@ def sweep(
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
         raise
+    results.is_temporary = True
     weakref.finalize(results.folder, shutil.rmtree, place, ignore_errors=True)
     return results
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.arm.joint import Joint
+from forearm.control.gains import Gains, stable_inertias
 from forearm.control.rollout_laws import gains_row, law_gains, rollout_controller
 from forearm.kernels.traced_controller import TracedController
 from forearm.simulation.row_parameters import row_arm
@@ -18,6 +20,8 @@ from forearm.studies.catalogue import CatalogueMotor
 from forearm.studies.reference_motion import ReferenceMotion
 from forearm.studies.rows.row_numbers import RowNumbers, Values, row_numbers
 from forearm.studies.study import Study
+
+POSTURES = 9  # of the motion, in which gains must be bearable
 
 
 class RowKind(NamedTuple):
@@ -95,8 +99,10 @@ class RowSetup:
         gains = self.numbers.gains
         if not gains:
             return controller
-        run, arm = self.study.run, believed_arm(self.study, self.kind.arm)
-        unit = gains_row(law_gains(arm, self.kind.law, 1.0), run.step * run.period).reshape(3, arm.n)
+        assert self.motion is not None
+        run, arm = self.study.run, self.arm
+        gains_of_1 = unit_gains(self.study, self.kind, self.motion)
+        unit = gains_row(gains_of_1, run.step * run.period).reshape(3, arm.n)
         w = gains.get("controller.bandwidth", np.full(self.count, run.bandwidth))
         ones = np.ones(self.count)
         factors = [gains.get(f"controller.{key}", ones) for key in ("kp", "kd", "ki")]
@@ -134,7 +140,7 @@ def law_of(study: Study, kind: RowKind, motion: ReferenceMotion) -> TracedContro
         kind: what they share.
         motion: what the law follows.
     """
-    run = study.run
+    run, unit, w = study.run, unit_gains(study, kind, motion), study.run.bandwidth
     wanted = [x[None, : motion.steps] for x in (motion.q, motion.qd, motion.qdd)]
     return rollout_controller(
         believed_arm(study, kind.arm),
@@ -142,10 +148,29 @@ def law_of(study: Study, kind: RowKind, motion: ReferenceMotion) -> TracedContro
         *wanted,
         step=run.step,
         period=run.period,
-        bandwidth=run.bandwidth,
+        gains=Gains(w * w * unit.kp, w * unit.kd, w * w * w * unit.ki),
         friction=run.friction,
         open_gains=True,
     )
+
+
+def unit_gains(study: Study, kind: RowKind, motion: ReferenceMotion) -> Gains:
+    """Gains of a law at 1 rad/s, times inertias that do not shake joints along the motion at the largest
+    bandwidth of the study.
+
+    Args:
+        study: whose rows they are.
+        kind: what they share.
+        motion: what the law follows.
+    """
+    run, arm = study.run, believed_arm(study, kind.arm)
+    if kind.law == "computed_torque":
+        return law_gains(arm, kind.law, 1.0)
+    bounds = [v.distribution.bounds for v in study.variables if "controller.bandwidth" in v.of]
+    most = max([run.bandwidth, *(b[1] for b in bounds if b is not None and math.isfinite(b[1]))])
+    postures = motion.q[np.linspace(0, motion.steps, POSTURES).astype(int)]
+    d = stable_inertias(arm, postures, most, run.step * run.period)
+    return law_gains(arm, kind.law, 1.0, d)
 
 
 def believed_arm(study: Study, name: str) -> Arm:

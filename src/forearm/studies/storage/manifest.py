@@ -86,9 +86,12 @@ def _differences(found: Any, wanted: Any, path: str) -> Iterator[str]:
             one, other = _item(found, k), _item(wanted, k)
             yield from _differences(one, other, f"{path}{_label(one, other, k)}")
     elif repr(found) != repr(wanted):  # as their digests: 1 is not 1.0, nor 0.0 -0.0
-        yield f"{path}: {_shown(found)} in the folder, {_shown(wanted)} given"
+        is_data = all(isinstance(x, str) and len(x) > LONGEST_SHOWN for x in (found, wanted))
+        said = "other numbers" if is_data else f"{_shown(found)} in the folder, {_shown(wanted)} given"
+        yield f"{path}: {said}."
 
 
+LONGEST_SHOWN = 200  # characters; longer texts are numbers
 _ABSENT = object()
 
 

@@ -20,6 +20,7 @@ from dynamics.elastic_cases import RotorsInMujoco, with_springs
 from numpy.typing import NDArray
 from one_joint import MASS, MOTOR_MASS, ROTOR, beam, two_masses
 from simulation.making import FIXED, METHODS, assert_same, books
+from sweeps import long
 
 import forearm as fa
 from forearm.simulation import Accuracy, Simulation, joined, load_simulation
@@ -378,7 +379,8 @@ def driven() -> fa.Arm:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("method", "left"), [("dp45", 1e-9), ("dp87", 1e-9), ("radau", 1e-9), ("rk4", 1e-7), ("rk3", 1e-6)]
+    ("method", "left"),
+    [("dp45", 1e-9), ("radau", 1e-9), ("rk4", 1e-7), ("rk3", 1e-6), *long([("dp87", 1e-9)])],
 )
 def test_all_energy_is_accounted_for(method: str, left: float) -> None:
     arm = driven()

@@ -13,7 +13,7 @@ from forearm.drives.coordinates import coordinates_of
 from forearm.simulation import Accuracy, Simulation
 from forearm.simulation.machine import simulator_of
 
-FEW, MANY = 8, 150
+FEW, MANY = 5, 150
 # Errors of single steps, each within rtol = 1e-9, add up over some thousand of them.
 ADDED_UP, OF_FIXED_STEPS = 1e-6, 1e-4
 

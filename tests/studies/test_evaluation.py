@@ -121,11 +121,11 @@ def test_motors_of_a_catalogue_take_the_place_of_the_joints() -> None:
         "peak_current",
     ]
     study = fa.Study(
-        "motors", ARM, vary, figures, motors=motors, motion=MOTION, law="computed_torque", step=STEP, rows=12
+        "motors", ARM, vary, figures, motors=motors, motion=MOTION, law="computed_torque", step=STEP, rows=6
     )
-    found = RowEvaluation(study).rows(0, 12)
+    found = RowEvaluation(study).rows(0, 6)
     chosen = {name: m if isinstance(m, CatalogueMotor) else CatalogueMotor(**m) for name, m in motors.items()}
-    for row in range(12):
+    for row in range(6):
         arm = arm_of_row(study, row)
         picked = [chosen[found["joint1.motor"][row]], chosen[found["joint2.motor"][row]]]
         for joint, motor in zip(arm.joints, picked, strict=False):

@@ -153,7 +153,7 @@ def wait_for_a_part(folder: Path) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_run_outlives_its_workers(tmp_path: Path) -> None:
     """Workers are killed one after the other, and the same run completes all the same."""
     process = started(tmp_path / "out", "processes", PAUSE)
@@ -190,7 +190,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_several_coordinators_on_one_folder(tmp_path: Path) -> None:
     engines = ("threads", "processes", "threads")
     several = [started(tmp_path / "out", engine, PAUSE / 4) for engine in engines]

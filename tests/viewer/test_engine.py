@@ -132,7 +132,7 @@ return { rows, duration: plan.duration, python: pythonLine(about), command: comm
 
 @pytest.mark.slow
 @pytest.mark.parametrize("settings", SETTINGS, ids=lambda c: c["name"])
-@pytest.mark.sweep(first=2)
+@pytest.mark.sweep(first=1)
 def test_lines_and_commands_give_the_numbers_of_the_page(
     settings: dict[str, Any],
     tmp_path: Path,

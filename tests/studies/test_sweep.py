@@ -121,7 +121,7 @@ def test_the_report_has_simulations_of_the_worst_rows(tmp_path: Path) -> None:
 
 
 def test_what_a_result_says(results: StudyResults) -> None:
-    text = results.told().text(200)
+    text = results.describe().text(200)
     assert "small: 40 of 40 rows computed" in text
     mean = float(np.mean(results["energy"]))
     assert f"{mean:.4g}" in text
@@ -214,6 +214,6 @@ def test_rows_that_diverge_are_said() -> None:
     )  # fmt: skip
     results = fa.sweep(study)
     assert np.isnan(results["tracking_error"]).tolist() == [False, True]
-    assert "1 rows have a figure that is not a number, the first of them row 1" in results.told().text()
+    assert "1 rows have a figure that is not a number, the first of them row 1" in results.describe().text()
     assert results.summary()["tracking_error"]["failed"] == 1
     assert "forearm sweep FOLDER --row 1" in results.report(simulations=0), "this folder is not kept"

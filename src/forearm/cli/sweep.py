@@ -112,7 +112,7 @@ def _run(given: argparse.Namespace) -> int:
             results.report(given.report, worst=given.worst, simulations=given.simulations, progress=bar)
         if given.csv is not None:
             results.to_csv(given.csv)
-        said = results.told() if not given.json else None
+        said = results.describe() if not given.json else None
     if said is None:
         show_json(_document(results))
         return 0

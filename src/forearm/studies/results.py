@@ -206,7 +206,7 @@ class StudyResults:
             }  # fmt: skip
         return made
 
-    def told(self) -> Report:
+    def describe(self) -> Report:
         """A table of the figures, as commands and notebooks show it."""
         header = ["figure", "unit", "mean", "std", "min", "5 %", "median", "95 %", "max", "failed"]
         rows = []
@@ -237,4 +237,4 @@ class StudyResults:
         return f"<StudyResults of {self.name!r}: {self.done} of {self.rows} rows in {str(self.path)!r}>"
 
     def _repr_html_(self) -> str:
-        return self.told().html()
+        return self.describe().html()

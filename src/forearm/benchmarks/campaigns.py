@@ -22,7 +22,7 @@ from forearm.studies.sampling.distributions import Uniform
 from forearm.studies.study import Study
 
 ROWS, STEP, STEPS = 4000, 1e-3, 1000
-SIMULATIONS, THROUGHPUT = 20_000, 0.9  # of a study, and the share of the kernel's throughput that it keeps
+SIMULATIONS, THROUGHPUT = 100_000, 0.9  # of a study, and the share of the kernel's throughput that it keeps
 COST = 1.3  # times what one arm in all rows takes
 MOVED = 0.5  # numbers of friction are between so much of their own less and more
 USUAL = Friction(viscous=0.3, coulomb=0.5)  # of an arm whose file has none

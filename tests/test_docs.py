@@ -64,7 +64,7 @@ LONG_PYTHON = {
     "waters-control.md-1",
     "waters-control.md-3",
 }
-LONG_CONSOLE = {"identification.md-1", "index.md-1", "motions.md-2", "trajectories.md-1"}
+LONG_CONSOLE = {"identification.md-1", "index.md-1", "motions.md-2", "studies.md-1", "trajectories.md-1"}
 each_page = pytest.mark.parametrize("page", PAGES, ids=[path.name for path in PAGES])
 
 

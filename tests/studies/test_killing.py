@@ -119,7 +119,7 @@ def assert_survives(tmp_path: Path, least: int, seed: int) -> None:
         assert_whole(tmp_path / str(k))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_some_kills(tmp_path: Path) -> None:
     assert_survives(tmp_path, 4, seed=1)
 

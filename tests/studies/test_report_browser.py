@@ -154,7 +154,7 @@ def test_axes_of_texts_keep_the_rows_of_their_levels(shown: Any) -> None:
     assert re.match(r"Row \d+: .* --html row-\d+\.html", shown.inner_text("#parallel-chosen"))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_ranges_keep_the_rows_that_are_in_them(shown: Any) -> None:
     made = study()
     mass = made.columns["mass"]

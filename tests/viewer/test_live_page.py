@@ -68,7 +68,7 @@ def set_by_hand(tab: Any, studio: LiveStudio, q: Any) -> bool:
     return False
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_tabs_show_what_is_sent_and_find_the_program_again(browser: Any) -> None:
     rng = np.random.default_rng(3)
     said: list[str] = []

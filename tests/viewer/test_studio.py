@@ -65,6 +65,7 @@ def test_a_fall_of_the_page_is_the_line_of_python_that_it_shows(opened: Open, tm
     np.testing.assert_array_equal(np.array(rows[1:], dtype=float)[:, 1:7], np.transpose(columns[:6]))
 
 
+@pytest.mark.long
 def test_a_controller_of_the_page_is_the_line_of_python_that_it_shows(opened: Open, tmp_path: Path) -> None:
     shown = opened([], without_webgl(), text_of("puma560", tmp_path, q=STANDING))
     shown.evaluate("forearmStudio.setWorld({ payload: 2 })")

@@ -9,12 +9,14 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from typing import Any
 
 import hypothesis
 import pytest
 from _pytest.runner import runtestprotocol
 from sweeps import mark_sweeps
+from viewer.browser import ARGUMENTS, find_browser
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -65,3 +67,16 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def pytest_collection_finish() -> None:
     gc.freeze()  # thousands of tests that stay, not to be gone through at each collection of garbage
     gc.set_threshold(50_000, 20, 20)  # graphs are large and live for the length of a test
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """One for all tests of pages in a process: Playwright cannot be entered twice."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    path = find_browser()
+    if path is None:
+        pytest.skip("chromium is not installed")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield browser
+        browser.close()

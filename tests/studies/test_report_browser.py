@@ -13,15 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 from studies.made_up_study import HOSTILE, study
-from viewer.browser import ARGUMENTS, find_browser
+from viewer.browser import LOCAL
 
 import forearm as fa
 from forearm.studies.report.columns import axis_range, worst_places
 from forearm.studies.report.page import report_page
 from forearm.studies.report.pareto import cost_of, pareto_front
 from forearm.viewer.door import recording_page
-
-LOCAL = ("file:", "blob:", "data:", "about:")
 
 
 def until(shown: Any, expression: str) -> None:
@@ -34,12 +32,8 @@ def until(shown: Any, expression: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def shown(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The page in a browser; what it says on the console or asks of a network fails the tests."""
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    path = find_browser()
-    if path is None:
-        pytest.skip("chromium is not installed")
     file = tmp_path_factory.mktemp("report") / "report.html"
     made = study(prefix=HOSTILE)
     real = made.columns["row"][worst_places(made.columns["margin"], "more", 1)[0]]
@@ -51,16 +45,14 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
     file.write_text(report_page(made, simulation_page=simulation), encoding="utf-8")
     said: list[str] = []
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        context = browser.new_context(viewport={"width": 900, "height": 1200})
-        page = context.new_page()
-        context.on("console", lambda message: said.append(message.text))
-        context.on("weberror", lambda error: said.append(str(error.error)))
-        context.on("request", lambda sent: said.extend(() if sent.url.startswith(LOCAL) else (sent.url,)))
-        page.goto(file.as_uri())
-        yield page
-        browser.close()
+    context = browser.new_context(viewport={"width": 900, "height": 1200})
+    page = context.new_page()
+    context.on("console", lambda message: said.append(message.text))
+    context.on("weberror", lambda error: said.append(str(error.error)))
+    context.on("request", lambda sent: said.extend(() if sent.url.startswith(LOCAL) else (sent.url,)))
+    page.goto(file.as_uri())
+    yield page
+    context.close()
     assert said == []
 
 

@@ -12,6 +12,8 @@ ARGUMENTS = [
     "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
 ]  # fmt: skip
 
+LOCAL = ("file:", "blob:", "data:", "about:")  # addresses that ask nothing of a network
+
 
 def find_browser() -> str | None:
     """Its path, or None."""

@@ -1,4 +1,4 @@
-"""One browser for all tests of pages in a process, and pages opened in it."""
+"""Pages of the studio, opened in the browser of all tests."""
 
 from __future__ import annotations
 
@@ -7,22 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from viewer.browser import ARGUMENTS, Open, find_browser
+from viewer.browser import LOCAL, Open
 from viewer.stand_in import page
-
-LOCAL = ("file:", "blob:", "data:", "about:")
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    path = find_browser()
-    if path is None:
-        pytest.skip("chromium is not installed")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

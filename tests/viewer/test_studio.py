@@ -154,7 +154,7 @@ def test_what_changes_during_a_run_is_said_to_be_left_out(opened: Open, tmp_path
     shown = opened([], without_webgl(), text_of("puma560", tmp_path, q=STANDING))
     shown.evaluate("forearmStudio.letGo(); forearmStudio.pause(); forearmStudio.finish(0.1)")
     assert "during the run" not in taken(shown, "Python")
-    shown.evaluate("forearmStudio.setWorld({ payload: 5 }); forearmStudio.finish(0.1)")
+    shown.evaluate("forearmStudio.setWorld({ payload: 5 }); forearmStudio.finish(0.2)")
     for title in ("Python", "Command"):
         assert "Payload, friction or gravity changed during the run" in taken(shown, title)
 

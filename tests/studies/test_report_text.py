@@ -76,7 +76,9 @@ def test_studies_of_hardly_any_rows_have_a_page(rows: int) -> None:
 def test_a_study_without_figures_or_variables_has_a_page() -> None:
     made = study()
     for variables, figures in (((), made.figures), (made.variables, ()), ((), ())):
-        Outline(report_page(FakeStudy(made.columns, variables, figures)))
+        outline = Outline(report_page(FakeStudy(made.columns, variables, figures)))
+        assert f"{len(variables)} variable" in outline.text
+        assert f"{len(figures)} figure" in outline.text
 
 
 def test_a_study_whose_rows_all_failed_says_so() -> None:

@@ -17,6 +17,19 @@ import pytest
 
 import forearm as fa
 from forearm.benchmarks.timing import BenchmarkRow
+from forearm.cli.demo_report.chapters import (
+    NOISE_TAU,
+    ROWS,
+    VOLTAGE,
+    Chapters,
+    Learned,
+    Studied,
+    fastest,
+    learn,
+    on_board,
+    studied,
+)
+from forearm.cli.demo_report.chapters import POSTURES as THROUGH
 from forearm.cli.demo_report.counted import KNOWN, count_tables
 from forearm.cli.demo_report.curves import HEIGHT, LEFT, RIGHT, WIDTH, torque_curves
 from forearm.cli.demo_report.motion import Followed, Torques, follow, planned, torques
@@ -30,7 +43,7 @@ from forearm.trajectories import Plan
 
 AGREE = 1e-12  # two ways to the same torques, of the largest: rounding alone
 PIXEL = 0.051  # half a unit of the last digit in which places on the paper are written, and a little
-SECTIONS = ("arm", "motion", "torques", "counts", "code", "speed", "next")
+SECTIONS = ("arm", "motion", "torques", "counts", "code", "fastest", "model", "study", "speed", "next")
 VOID = {"meta", "path", "line", "polyline"}
 
 
@@ -74,9 +87,11 @@ def report(made: Plan, needed: Torques, known: Followed) -> DemoReport:
     rows = (BenchmarkRow("one state", 2e-7, peer="NumPy", peer_seconds=3e-4, agreement=1e-16),)
     machine = {"cpu": "a <processor>", "python": "3", "versions": {"numpy": "2"}}
     source = generate(made.arm, "inverse_dynamics", "c")
-    return DemoReport(
-        made.arm, ("odd & <b>bold</b>",), needed, known, known, count_tables(made.arm), source, rows, machine
-    )
+    learned = Learned(np.full(made.arm.n, 2.0), np.full(made.arm.n, 0.5), 1000)
+    study = Studied(200, (("<energy>", "J", 1.0, 2.0, 3.0, 4.0),), 0.25)
+    chapters = Chapters(made, on_board(made.arm), learned, study)
+    counts, findings = count_tables(made.arm), ("odd & <b>bold</b>",)
+    return DemoReport(made.arm, findings, needed, known, known, counts, source, chapters, rows, machine)
 
 
 @pytest.fixture(scope="module")
@@ -95,12 +110,14 @@ def test_the_story_ends_with_where_the_page_is(told: tuple[str, Path]) -> None:
     last = text.splitlines()[-1]
     assert last.endswith((folder / "report.html").resolve().as_uri())
     assert "equal to the last bit: True" in text
-    assert [int(n) for n in re.findall(r"^(\d+)\. ", text, flags=re.M)] == list(range(1, 10))
+    assert [int(n) for n in re.findall(r"^(\d+)\. ", text, flags=re.M)] == list(range(1, 14))
     assert {p.name for p in folder.iterdir()} >= {
         "report.html",
         "motion.csv",
         "puma560.toml",
         "puma560_inverse_dynamics.c",
+        "puma560-studio.html",
+        "cortex-m4",
     }
     assert not [p for p in folder.iterdir() if p.name.startswith(".")]
 
@@ -168,6 +185,47 @@ def test_a_controller_that_knows_friction_is_nearer_to_the_plan(made: Plan, know
     assert 0.0 < 10.0 * known.off < naive.off < 0.1
     hands = [fa.kinematics.forward(made.arm, q)[:3, 3] for q in (known.run.q[-1], made.q[-1])]
     assert np.linalg.norm(hands[0] - hands[1]) <= known.off
+
+
+@pytest.mark.slow
+def test_the_fastest_motion_stays_within_its_limits_and_passes_the_configurations(made: Plan) -> None:
+    quickest = fastest(made.arm)
+    voltages = np.array(
+        [
+            fa.drives.voltage_of(made.arm, tau, qd)
+            for tau, qd in zip(quickest.tau[::7], quickest.qd[::7], strict=True)
+        ]
+    )
+    limits = np.array([joint.max_effort for joint in made.arm.joints])
+    assert 0.9 < np.abs(voltages).max() / VOLTAGE < 1.001  # some limit binds, and none is exceeded
+    assert (np.abs(quickest.tau) <= limits * 1.001).all()
+    assert quickest.duration < 0.8 * made.duration
+    for q in THROUGH:
+        assert np.linalg.norm(quickest.q - q, axis=1).min() < 0.05  # samples lie beside the waypoints
+
+
+@pytest.mark.slow
+def test_the_identified_model_leaves_only_the_noise(made: Plan, known: Followed) -> None:
+    learned = learn(known, made.arm)
+    assert learned.samples == len(known.run.t)
+    noise = NOISE_TAU * np.abs(known.run.tau).max(axis=0)
+    assert (learned.after < 1.2 * noise).all()  # what is left is the noise that was put in
+    assert (learned.after > 0.5 * noise).all()
+    assert (learned.before > learned.after).all()
+
+
+@pytest.mark.long
+def test_the_study_has_plausible_quantiles(made: Plan) -> None:
+    pytest.importorskip("pyarrow")
+    found = studied(made.arm)
+    assert found.rows == ROWS
+    for _, _, low, median, high, largest in found.table:
+        assert low < median < high <= largest
+    torque = next(values for name, _, *values in found.table if name.startswith("peak_torque"))
+    limit = made.arm.joints[1].max_effort
+    assert limit is not None
+    assert 0.3 * limit < torque[1] < limit  # the size that the plan needs, with a load on top
+    assert 0.0 <= found.overloaded <= 1.0
 
 
 @pytest.mark.slow

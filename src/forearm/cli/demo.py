@@ -1,4 +1,4 @@
-"""`forearm demo`: the story on an arm that many know, and one page that shows it all."""
+"""`forearm demo`: the story on a well-known arm, and one page that shows all of it."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from forearm.benchmarks.timing import BenchmarkRow
 from forearm.checking import balance
 from forearm.checking.links import inertia_without_mass, triangle_violations
 from forearm.cli.command import Command, add_json, show_json, width
+from forearm.cli.demo_report.chapters import Chapters, Learned, Studied, fastest, learn, on_board, studied
 from forearm.cli.demo_report.counted import CountTable, count_tables
 from forearm.cli.demo_report.motion import Followed, Torques, follow, planned, torques
 from forearm.cli.demo_report.page import DemoReport, write_report
@@ -37,6 +38,7 @@ from forearm.files.load import load
 from forearm.kinematics import forward as hand_pose
 from forearm.tables import number, text_table
 from forearm.trajectories import Plan
+from forearm.viewer.door import studio
 
 NAME = "puma560"
 PAGE = "report.html"
@@ -44,7 +46,7 @@ PAGE = "report.html"
 
 @dataclass
 class Story:
-    """What the demo has told so far: files written, and figures for --json."""
+    """The demo so far: files written, and values for --json."""
 
     folder: Path
     is_quiet: bool
@@ -82,17 +84,26 @@ def _run(given: argparse.Namespace) -> int:
         needed = _torques(story, made)
         bar.say("counting operations")
         counts = _counted(story, arm)
-        bar.say("generating C")
-        source = _code(story, arm)
+        bar.say("generating code")
+        source, board = _code(story, arm)
         bar.say("simulating")
         known, naive = _simulated(story, made)
+        bar.say("searching for the fastest motion")
+        quickest = _fastest(story, made)
+        bar.say("identifying a model from a log")
+        learned = _learned(story, known, arm)
+        bar.say("simulating 2,000 arms")
+        study = _studied(story, arm)
         bar.say("drawing")
         _drawn(story, made)
         bar.say_once("measuring speed")
         speed = _timed(story, arm)
-        bar.say("writing the page")
+        bar.say("writing pages")
+        _studio(story, arm)
         page = story.folder / PAGE
-        write_report(DemoReport(arm, findings, needed, known, naive, counts, source, speed, machine()), page)
+        chapters = Chapters(quickest, board, learned, study)
+        report = DemoReport(arm, findings, needed, known, naive, counts, source, chapters, speed, machine())
+        write_report(report, page)
     story.files.append(page)
     seconds = time.perf_counter() - start
     if given.json:
@@ -102,7 +113,7 @@ def _run(given: argparse.Namespace) -> int:
         print()
         tell_written(story.files)
         print(
-            f"\nAll of it as one page, told in {seconds:.1f} s; open it in a browser: "
+            f"\nThe whole story on one page, made in {seconds:.1f} s; open it in a browser: "
             f"{page.resolve().as_uri()}"
         )
     return 0
@@ -122,13 +133,14 @@ def _described(story: Story) -> tuple[Arm, tuple[str, ...]]:
     findings = tuple(finding.text for finding in (*triangle_violations(arm), *inertia_without_mass(arm)))
     story.say("1. An arm, described in a file", headline(arm))
     story.say(
-        "   and at a posture", draw(arm, np.radians([0, 45, -90, 0, 0, 0]), width(), is_unicode(sys.stdout))
+        "   and in one configuration",
+        draw(arm, np.radians([0, 45, -90, 0, 0, 0]), width(), is_unicode(sys.stdout)),
     )
     cost = balance(arm)
     worst = [
         f"{j.name} {number(cost.worst[i], 4)} N m" for i, j in enumerate(arm.joints) if not cost.balanced[i]
     ]
-    lines = [*findings, f"gravity costs at worst {', '.join(worst)}"]
+    lines = [*findings, f"largest gravity torques: {', '.join(worst)}"]
     story.say("2. Checked", "\n".join(textwrap.fill(line, max(width() - 3, 40)) for line in lines))
     story.figures |= {"gravity": cost.worst}
     return arm, findings
@@ -155,7 +167,7 @@ def _planned(story: Story, arm: Arm) -> Plan:
     made.save(story.files[-1])
     story.say(
         "3. A motion, planned",
-        f"{len(made.motion.times)} postures in {made.duration:.3g} s, into {story.files[-1].name}",
+        f"{len(made.motion.times)} switching points in {made.duration:.3g} s, into {story.files[-1].name}",
     )
     story.figures |= {"duration": made.duration}
     return made
@@ -173,7 +185,7 @@ def _torques(story: Story, made: Plan) -> Torques:
     ]
     table = text_table(["joint", "rigid", "with rotors", "with friction"], rows)
     agree = f"{len(every)} formulations agree to {spread:.1e} of the largest torque"
-    story.say("4. Its torques, the largest in N m, without and with friction", f"{table}\n{agree}")
+    story.say("4. Its largest torques in N m, without and with friction", f"{table}\n{agree}")
     story.figures |= {"tau": every[0], "formulations_apart": spread, "peaks": needed.peaks}
     return needed
 
@@ -186,47 +198,84 @@ def _counted(story: Story, arm: Arm) -> tuple[CountTable, ...]:
         for k, row in enumerate(table.rows)
     ]
     story.say(
-        "5. Multiplications + additions, beside the literature",
+        "5. Multiplications + additions, compared with the literature",
         text_table(["of", "method", "mul + add"], rows),
     )
     story.figures |= {"counts": [dataclasses.asdict(table) for table in tables]}
     return tables
 
 
-def _code(story: Story, arm: Arm) -> Source:
-    source = generate(arm, "inverse_dynamics", "c")
-    story.files += source.save(story.folder)
-    name = story.files[-2].name
+def _code(story: Story, arm: Arm) -> tuple[Source, Source]:
+    source, board = generate(arm, "inverse_dynamics", "c"), on_board(arm)
+    story.files += [*source.save(story.folder), *board.save(story.folder / "cortex-m4")]
+    size = board.figures
     story.say(
-        "6. C for its controller", f"{name}: {source.counts} per evaluation, friction and rotors included"
+        "6. Code for its controller",
+        f"C: {source.counts} per evaluation, friction and rotor inertia included\n"
+        f"Cortex-M4 object file, made without a compiler: {size['code_bytes']:,} bytes of code, "
+        f"{size['stack_bytes']} of stack",
     )
-    return source
+    story.figures |= {"board": dict(size)}
+    return source, board
 
 
 def _simulated(story: Story, made: Plan) -> tuple[Followed, Followed]:
     known, naive = follow(made, made.arm), follow(made, made.arm.rigid())
-    stood = sum(event.kind == "stick" for event in known.run.events)
+    stuck = sum(event.kind == "stick" for event in known.run.events)
     story.say(
-        "7. Simulated along the plan, friction and sticking included",
-        f"{len(known.run.t) - 1} steps of 1 ms; joints came to stand {stood} times. Hand "
-        "off the plan by at most\n"
-        f"{1e3 * known.off:.2g} mm with a controller that knows friction and rotors, "
-        f"{1e3 * naive.off:.2g} mm with one that does not",
+        "7. Simulation of the plan, friction and sticking included",
+        f"{len(known.run.t) - 1} steps of 1 ms; joints stick {stuck} times. Largest distance of the hand "
+        f"from the plan:\n{1e3 * known.off:.2g} mm if the controller models friction and rotors, "
+        f"{1e3 * naive.off:.2g} mm if it does not",
     )
     story.figures |= {"hand_off": known.off, "hand_off_rigid_model": naive.off}
     return known, naive
 
 
+def _fastest(story: Story, made: Plan) -> Plan:
+    quickest = fastest(made.arm)
+    lines = [f"{quickest.duration:.3g} s instead of {made.duration:.3g} s through the same configurations"]
+    lines += [saving.text for saving in quickest.timing.savings[:2]] if quickest.timing else []
+    story.say("8. The fastest motion within torque and voltage limits", "\n".join(lines))
+    story.figures |= {"fastest": quickest.duration}
+    return quickest
+
+
+def _learned(story: Story, known: Followed, arm: Arm) -> Learned:
+    learned = learn(known, arm)
+    rows = [
+        [joint.name, number(before, 3), number(after, 3)]
+        for joint, before, after in zip(arm.joints, learned.before, learned.after, strict=True)
+    ]
+    story.say(
+        "9. A model identified from a noisy log",
+        f"{learned.samples} samples of that run; rms torque error in N m\n"
+        + text_table(["joint", "model 30 % wrong", "identified model"], rows),
+    )
+    story.figures |= {"rms_before": learned.before, "rms": learned.after}
+    return learned
+
+
+def _studied(story: Story, arm: Arm) -> Studied | None:
+    title = "10. A study: 2,000 arms with unknown load and friction"
+    if find_spec("pyarrow") is None:
+        story.say(title, "skipped: studies need pyarrow; install it with: pip install 'forearm[parquet]'")
+        return None
+    study = studied(arm)
+    rows = [[name, unit or "-", *(number(x, 3) for x in values)] for name, unit, *values in study.table]
+    table = text_table(["value", "unit", "5 %", "median", "95 %", "largest"], rows)
+    story.say(title, f"{table}\n{study.overloaded:.0%} of them exceed a torque limit")
+    story.figures |= {"study": dataclasses.asdict(study)}
+    return study
+
+
 def _drawn(story: Story, made: Plan) -> None:
     if find_spec("matplotlib") is None:
-        story.say(
-            "8. Not drawn",
-            "a picture needs matplotlib: pip install 'forearm[plot]'; the page below needs none",
-        )
+        story.say("11. Plot", "skipped: plots need matplotlib; install it with: pip install 'forearm[plot]'")
         return
     story.files.append(story.folder / "motion.png")
     made.plot(story.files[-1])
-    story.say("8. Drawn", f"{story.files[-1].name}: positions to voltages, and the way of the hand")
+    story.say("11. Plot", f"{story.files[-1].name}: positions, torques and voltages, and the hand path")
 
 
 def _timed(story: Story, arm: Arm) -> tuple[BenchmarkRow, ...]:
@@ -235,10 +284,19 @@ def _timed(story: Story, arm: Arm) -> tuple[BenchmarkRow, ...]:
         [row.name, row.peer or "-", micro(row.peer_seconds), micro(row.seconds), times(row.ratio)]
         for row in rows
     ]
-    header = ["inverse dynamics", "NumPy", "NumPy, us a state", "compiled, us", "ratio"]
-    story.say("9. Speed beside NumPy, measured now", text_table(header, cells))
+    header = ["inverse dynamics", "NumPy", "NumPy, us per state", "compiled, us", "ratio"]
+    story.say("12. Speed compared with NumPy, measured now", text_table(header, cells))
     story.figures |= {"speed": [row.document() for row in rows]}
     return rows
+
+
+def _studio(story: Story, arm: Arm) -> None:
+    story.files.append(story.folder / f"{NAME}-studio.html")
+    studio(arm, story.files[-1])
+    story.say(
+        "13. A page with the arm's dynamics inside",
+        f"{story.files[-1].name}: drag the hand, let the arm fall, compare controllers; needs no network",
+    )
 
 
 COMMAND = Command("forearm demo\nforearm demo -o story --json", _add_arguments, _run)

@@ -30,7 +30,7 @@ def draw(arm: Arm, q: Floats, width: int = 100, unicode: bool = True) -> str:
     )
     middle = 0.5 * (low + high)
     views = [_view(bones, axes, middle, size, columns, unicode) for _, axes in VIEWS]
-    scale = f"# base, o turning joint, = sliding joint, + hand; a column is {2 * size:.3g} m"
+    scale = f"# base, o revolute joint, = prismatic joint, + hand; a column is {2 * size:.3g} m"
     scale = textwrap.fill(scale, max(width, 20))
     if is_narrow:
         under = [

@@ -1,5 +1,5 @@
-"""Operation counts beside those of the literature: any six turning joints,
-and the PUMA with its numbers put in.
+"""Operation counts compared with the literature: any six revolute joints,
+and the PUMA with numeric parameters.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class CountTable:
 
 
 def count_tables(arm: Arm) -> tuple[CountTable, ...]:
-    """Inverse dynamics of any six turning joints, of Dhanaraj's PUMA, and of the arm of the demo."""
+    """Inverse dynamics of any six revolute joints, of Dhanaraj's PUMA, and of the arm of the demo."""
     return _general(), _customised(), _own(arm)
 
 
@@ -61,7 +61,7 @@ def _general() -> CountTable:
         for name, method in KNOWN.items()
     ]
     return CountTable(
-        "Any arm of six turning joints, its parameters as symbols",
+        "Any arm of six revolute joints, symbolic parameters",
         (*rows, _generated(fewest(chain(6)), "forearm count chain6")),
     )
 
@@ -75,14 +75,12 @@ def _customised() -> CountTable:
         if pair
     ]
     last = CountRow("generated code", "forearm count puma560-dhanaraj6", (ours[0], ours[1]), is_ours=True)
-    return CountTable(
-        f"{ROBOT}, with the numbers of Dhanaraj's", (*rows, last), printed()["table_210"]["note"]
-    )
+    return CountTable(f"{ROBOT}, with Dhanaraj's parameters", (*rows, last), printed()["table_210"]["note"])
 
 
 def _own(arm: Arm) -> CountTable:
     return CountTable(
-        f"{arm.name}, rigid, with its own numbers", (_generated(fewest(arm), f"forearm count {arm.name}"),)
+        f"{arm.name}, rigid, with its own parameters", (_generated(fewest(arm), f"forearm count {arm.name}"),)
     )
 
 

@@ -1,4 +1,4 @@
-"""The motion of the demo: planned through four postures, its torques, and how the arm follows
+"""The motion of the demo: planned through four configurations, its torques, and how the arm follows
 it under a controller.
 """
 
@@ -53,7 +53,7 @@ class Followed:
 
 
 def planned(arm: Arm) -> Plan:
-    """The motion, for an arm of six turning joints."""
+    """The motion, for an arm of six revolute joints."""
     points = tuple(Waypoint(q=q) for q in POSTURES)
     return plan(
         arm, Request(points, velocity=np.array(VELOCITY), acceleration=np.array(ACCELERATION), name="demo")

@@ -17,6 +17,7 @@ from forearm import __version__
 from forearm.arm.arm import Arm
 from forearm.arm.text import headline
 from forearm.benchmarks.timing import BenchmarkRow
+from forearm.cli.demo_report.chapters import VOLTAGE, Chapters, Learned, Studied
 from forearm.cli.demo_report.counted import CountTable
 from forearm.cli.demo_report.curves import torque_curves
 from forearm.cli.demo_report.motion import Followed, Torques
@@ -27,6 +28,7 @@ from forearm.pages import SCRIPTS, filled_in, html_page
 from forearm.palette import COLOURS, ON_DARK, page_colours
 from forearm.reading.textfile import write_text
 from forearm.tables import number
+from forearm.trajectories import Plan
 from forearm.viewer.door import recording_page
 
 FOLDER = Path(__file__).parent
@@ -35,7 +37,7 @@ FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True, eq=False)
 class DemoReport:
-    """Everything that the page shows; `naive` is the run of a controller that knows of no friction."""
+    """Everything that the page shows; `naive` is the run of a controller without a friction model."""
 
     arm: Arm
     findings: tuple[str, ...]
@@ -44,6 +46,7 @@ class DemoReport:
     naive: Followed
     counts: tuple[CountTable, ...]
     source: Source
+    chapters: Chapters
     speed: tuple[BenchmarkRow, ...]
     machine: dict[str, Any]
 
@@ -73,6 +76,13 @@ def report_page(report: DemoReport) -> str:
         "cost": html.escape(str(report.source.counts)),
         "code_name": html.escape(next(iter(report.source.files()))),
         "code": html.escape(report.source.text),
+        "board": _board(report.chapters.board),
+        "voltage": number(VOLTAGE, 3),
+        "fastest": number(report.chapters.fastest.duration, 3),
+        "savings": _savings(report.chapters.fastest),
+        "learned": _learned(report.arm, report.chapters.learned),
+        "samples": str(report.chapters.learned.samples),
+        "study": _study(report.chapters.study),
         "speed": _speed(report.speed),
         "machine": html.escape(_machine(report.machine)),
     }
@@ -144,9 +154,7 @@ def _peaks(arm: Arm, torques: Torques) -> str:
         [joint.name, *(number(x, 3) for x in peaks)]
         for joint, peaks in zip(arm.joints, torques.peaks, strict=True)
     ]
-    return table(
-        ["largest torque, N m", "rigid links alone", "with rotors", "with rotors and friction"], rows
-    )
+    return table(["largest torque, N m", "rigid links only", "with rotors", "with rotors and friction"], rows)
 
 
 def _count_table(found: CountTable) -> str:
@@ -155,9 +163,35 @@ def _count_table(found: CountTable) -> str:
         [r.method, *(str(x) for x in r.pair), str(r.total), f"{r.total / ours:.2f}", r.source]
         for r in found.rows
     ]
-    header = ["method", "mul", "add", "together", "times generated", "from"]
+    header = ["method", "mul", "add", "total", "relative to generated", "source"]
     note = f"<p><small>{html.escape(found.note)}</small></p>" if found.note else ""
     return f"<h3>{html.escape(found.title)}</h3>\n{table(header, rows, len(rows) - 1)}{note}"
+
+
+def _board(source: Source) -> str:
+    size = source.figures
+    return html.escape(f"{size['code_bytes']:,} bytes of code, {size['stack_bytes']} bytes of stack")
+
+
+def _savings(fastest: Plan) -> str:
+    savings = fastest.timing.savings[:3] if fastest.timing else ()
+    return "".join(f"<li>{html.escape(saving.text)}</li>" for saving in savings)
+
+
+def _learned(arm: Arm, learned: Learned) -> str:
+    rows = [
+        [joint.name, number(before, 3), number(after, 3)]
+        for joint, before, after in zip(arm.joints, learned.before, learned.after, strict=True)
+    ]
+    return table(["rms torque error, N m", "model 30 % wrong", "identified model"], rows)
+
+
+def _study(study: Studied | None) -> str:
+    if study is None:
+        return "<p>Skipped: studies need pyarrow: <code>pip install 'forearm[parquet]'</code>.</p>"
+    rows = [[name, unit or "-", *(number(x, 3) for x in values)] for name, unit, *values in study.table]
+    share = f"<p>{study.overloaded:.0%} of the {study.rows:,} arms exceed a torque limit.</p>"
+    return table(["value", "unit", "5 %", "median", "95 %", "largest"], rows) + share
 
 
 def _speed(rows: Sequence[BenchmarkRow]) -> str:
@@ -172,7 +206,7 @@ def _speed(rows: Sequence[BenchmarkRow]) -> str:
         ]
         for row in rows
     ]
-    return table(["", "NumPy", "NumPy, us", "forearm, us", "ratio", "answers apart by"], cells)
+    return table(["", "NumPy", "NumPy, us", "forearm, us", "ratio", "largest difference"], cells)
 
 
 def _millimetres(metres: float) -> str:

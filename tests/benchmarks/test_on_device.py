@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 
 from forearm.benchmarks import on_device
 from forearm.benchmarks.device_peak import peak_text
 from forearm.benchmarks.on_device import DeviceRow
 from forearm.cli.main import main
+from forearm.kernels.batch_rollout_ir import rollout_arguments
 from forearm.kernels.cuda.ptx import assembly
 from forearm.kernels.cuda.text import DEVICE_TARGETS, device_module
 
@@ -73,3 +75,17 @@ def test_the_peak_is_of_fused_operations_alone(dtype: str) -> None:
     ptx = assembly(device_module([peak_text(dtype)], DEVICE_TARGETS[dtype]))
     body = ptx[ptx.index(".entry entry") :]
     assert body.count(f"fma.rn.f{32 if dtype == 'float32' else 64}") == 8
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rollouts_are_called_with_every_argument_in_its_place(dtype: str) -> None:
+    target = DEVICE_TARGETS[dtype]
+    names = [name for name in rollout_arguments(target) if name != "count"]
+    call = on_device.rollout_call([11, 12, 13, 14, 15], 7, np.dtype(dtype))
+    given = dict(zip(names, call, strict=True))
+    h = given.pop("h")
+    assert {name: value for name, value in given.items() if value} == {
+        **{"q0": 11, "qd0": 12, "u": 13, "out_q": 14, "out_qd": 15},
+        **{"steps": on_device.STEPS, "period": 1, "q0_row": 7, "qd0_row": 7, "u_row": 7},
+    }
+    assert np.array([h], np.uint64).view(dtype)[0] == np.dtype(dtype).type(1e-3)

@@ -20,8 +20,10 @@ import forearm as fa
 from forearm.arm.arm import Arm
 from forearm.benchmarks.device_peak import device_peak
 from forearm.benchmarks.roofline import operations
-from forearm.kernels.cuda.device_rollout import loaded_rollout
+from forearm.kernels.batch_rollout_ir import rollout_arguments
+from forearm.kernels.cuda.device_rollout import bits_of, loaded_rollout
 from forearm.kernels.cuda.driver import Device, DeviceMemory, driver
+from forearm.kernels.cuda.text import DEVICE_TARGETS
 from forearm.kernels.kernel import Kernel
 
 # The share of copy bandwidth that each should reach with the most states, float32 and float64.
@@ -159,10 +161,7 @@ def _rollout(name: str, dtype: str, bar: float, device: Device) -> DeviceRow:
     rng = np.random.default_rng(3)
     for place, most in zip(memory, (0.5, 0.5, 3.0), strict=False):
         _filled(device, place, rng.uniform(-most, most, (2**14, n)).astype(dtype))
-    q, qd, u, out_q, out_qd = (place.address for place in memory)
-    h = int(np.array(1e-3, dtype).view(np.uint32 if size == 4 else np.uint64))
-    numbers = (STEPS, 0, 1, n, n, n, 0, 0, 0, 0, h)
-    arguments = (q, qd, u, 0, 0, out_q, out_qd, *numbers)
+    arguments = rollout_call([place.address for place in memory], n, np.dtype(dtype))
     seconds = device_seconds(device, lambda: loaded.call(0, arguments, ARMS), repeats=3)
     rate = ARMS * STEPS / seconds
     kind = "rollout, motors and friction" if is_driven else "rollout"
@@ -221,6 +220,20 @@ def _first() -> Iterator[DeviceRow]:
             )
             seconds = float(run.stdout)
             yield DeviceRow(what, "float64", 4, seconds, bar=bar, met=seconds <= bar)
+
+
+def rollout_call(places: Sequence[int], n: int, dtype: np.dtype[Any]) -> list[int]:
+    """The arguments of a rollout's kernel but the number of arms: torques held, the end alone recorded.
+
+    Args:
+        places: addresses of q0, qd0, u, and of q and qd at the end.
+        n: number of joints.
+        dtype: of all arrays.
+    """
+    names = ("q0", "qd0", "u", "out_q", "out_qd")
+    given = dict(zip(names, places, strict=True)) | dict.fromkeys(("q0_row", "qd0_row", "u_row"), n)
+    given |= {"steps": STEPS, "period": 1, "h": bits_of(1e-3, dtype)}
+    return [given.get(name, 0) for name in rollout_arguments(DEVICE_TARGETS[dtype.name]) if name != "count"]
 
 
 def device_seconds(device: Device, launch: Callable[[], None], repeats: int = REPEATS) -> float:

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from arms import random_arm
 from dynamics.cases import Array, assert_agree, simple_drives
-from dynamics.elastic_cases import RotorsInMujoco, elastic_arms, elastic_state, with_springs
+from dynamics.elastic_cases import elastic_arms, elastic_state, with_springs
+from dynamics.rotors_in_mujoco import RotorsInMujoco
 
 import forearm as fa
 from forearm import Arm, Elasticity, Friction, InputError, Joint, Motor, Transmission, dynamics

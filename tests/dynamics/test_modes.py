@@ -12,7 +12,8 @@ import pytest
 from arms import OFFSETS, SEVEN_POINTS, posture, random_arm
 from drives.making import loaded_arm
 from dynamics.cases import Array, assert_agree, simple_drives
-from dynamics.elastic_cases import RotorsInMujoco, with_springs
+from dynamics.elastic_cases import with_springs
+from dynamics.rotors_in_mujoco import RotorsInMujoco
 
 import forearm as fa
 from forearm import Arm, Elasticity, Frame, Friction, InputError, Joint, Link, ModelError, Motor, dynamics

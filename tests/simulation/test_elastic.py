@@ -16,7 +16,8 @@ import pytest
 from arms import posture, random_arm, speed
 from drives.making import loaded_arm
 from dynamics.cases import simple_drives
-from dynamics.elastic_cases import RotorsInMujoco, with_springs
+from dynamics.elastic_cases import with_springs
+from dynamics.rotors_in_mujoco import RotorsInMujoco
 from numpy.typing import NDArray
 from one_joint import MASS, MOTOR_MASS, ROTOR, beam, two_masses
 from simulation.making import FIXED, METHODS, assert_same, books

@@ -108,7 +108,7 @@ def test_the_bound_is_shown(place: Path, capsys: Capture, monkeypatch: pytest.Mo
 
 
 def test_why_it_is_not_used(place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "used    no: not there yet" in run(capsys)[1]
+    assert "used    no: not created yet" in run(capsys)[1]
     assert not place.exists(), "looking makes nothing"
     keep(1)
     assert table(capsys)["used"] is True
@@ -133,7 +133,7 @@ def test_without_a_home_it_says_what_to_do(capsys: Capture, monkeypatch: pytest.
     for name in ("HOME", "XDG_CACHE_HOME", "FOREARM_CACHE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(pwd, "getpwuid", unknown)
-    assert "no: no home folder is known; FOREARM_CACHE=FOLDER names one" in run(capsys)[1]
+    assert "no: no home folder found; set FOREARM_CACHE=FOLDER" in run(capsys)[1]
 
 
 def test_clear_removes_what_was_written_and_nothing_else(place: Path, capsys: Capture) -> None:

@@ -26,7 +26,7 @@ def test_the_new_arm_is_shown_told_and_written(
     (tmp_path / "points.csv").write_text(text, encoding="utf-8")
     code, out, err = called(capsys, *WORDS, "--base-known", "--suggest", "2", "-o", "new.toml")
     assert (code, err) == (0, "")
-    assert "Postures to measure next" in out
+    assert "Configurations to measure next" in out
     assert "wrote new.toml" in out
     new = fa.load("new.toml")
     assert np.abs(fa.kinematics.forward(new, q)[:, :3, 3] - at).max() < 1e-9

@@ -108,15 +108,15 @@ def test_a_request_becomes_a_controlled_motion_by_one_command(
     [
         (
             ["--controller", "PD", "--duration", "1"],
-            "--controller: it follows a motion; give it by --plan FILE",
+            "--controller: it needs a motion; give it by --plan FILE",
         ),
         (
             ["--plan", "x.csv", "--controller", "PD", "--q", "0"],
             "--q: a controller follows the plan from its start",
         ),
-        (["--plan", "x.csv", "--encoder-bits", "8"], "--encoder-bits: it is about a controller; give one"),
+        (["--plan", "x.csv", "--encoder-bits", "8"], "--encoder-bits: only for a controller; give one"),
         (["--duration", "1", "--gravity", "1,2"], "--gravity: it needs 3 finite numbers, got 2"),
-        (["--duration", "1", "--differences"], "--differences: it is about a controller; give one"),
+        (["--duration", "1", "--differences"], "--differences: only for a controller; give one"),
         (["--plan", "none.csv"], "none.csv: not there. Check the path."),
         ([], "--duration: required without a --plan, but not given."),
     ],
@@ -153,7 +153,7 @@ def test_voltages_both_ways(capsys: Capture) -> None:
     np.testing.assert_allclose(json.loads(out)["qdd"], qdd, atol=1e-9)
     code, _, err = called(capsys, "forward", "cmu-dd", "--voltage", "1,1,1,1,1,1", "--tau", "1,1,1,1,1,1")
     assert code == 2
-    assert "--voltage: it stands in the place of --tau" in err
+    assert "--voltage: it replaces --tau" in err
 
 
 def test_drives_are_given_at_the_prompt(tmp_path: Path, capsys: Capture) -> None:

@@ -203,7 +203,7 @@ def test_numbers_too_large_to_compute_with_are_counted_not_hidden(tmp_path: Path
     assert (document["rows"], document["not_finite"]) == (10, 1)
     assert all(np.isfinite(document["max_abs"]))
     _, out, _ = run(capsys, "inverse", "ur5", "--from", tmp_path / "log.csv")
-    assert "Not finite: 1 rows, left out below." in out
+    assert "Not finite: 1 rows, omitted below." in out
 
 
 def test_a_log_without_rows_gives_no_figures(tmp_path: Path, capsys: Capture) -> None:
@@ -221,18 +221,18 @@ def test_a_log_without_rows_gives_no_figures(tmp_path: Path, capsys: Capture) ->
         (
             "inverse",
             ("--q", "0,0,0,0,0,0"),
-            "--q: it is for one state, and --from LOG gives many; leave one of the two out.",
+            "--q: only for a single state, and --from LOG gives many; leave one of the two out.",
         ),
-        ("inverse", ("--qdd", "0,0,0,0,0,0"), "--qdd: it is for one state"),
-        ("inverse", ("--trace",), "--trace: it is for one state"),
-        ("inverse", ("--hand-force", "0,0,1"), "--hand-force: it is for one state"),
-        ("inverse", ("--formulation", "kane"), "--formulation: many states are computed by compiled code"),
-        ("forward", ("--tau", "0,0,0,0,0,0"), "--tau: it is for one state"),
-        ("forward", ("--hand-moment", "0,0,1"), "--hand-moment: it is for one state"),
+        ("inverse", ("--qdd", "0,0,0,0,0,0"), "--qdd: only for a single state"),
+        ("inverse", ("--trace",), "--trace: only for a single state"),
+        ("inverse", ("--hand-force", "0,0,1"), "--hand-force: only for a single state"),
+        ("inverse", ("--formulation", "kane"), "--formulation: not with --from, which uses compiled code"),
+        ("forward", ("--tau", "0,0,0,0,0,0"), "--tau: only for a single state"),
+        ("forward", ("--hand-moment", "0,0,1"), "--hand-moment: only for a single state"),
         (
             "forward",
             ("--method", "crb"),
-            "--method: many states are computed by compiled code; leave --method out.",
+            "--method: not with --from, which uses compiled code; leave --method out.",
         ),
         (
             "inverse",
@@ -255,7 +255,7 @@ def test_options_that_do_not_fit(
 def test_to_needs_from(capsys: Capture) -> None:
     code, _, err = run(capsys, "inverse", "ur5", "--to", "out.csv")
     assert code == 2
-    assert "--to: it is for many states; give their file by --from FILE." in err
+    assert "--to: only for many states; give their file by --from FILE." in err
 
 
 def test_a_fault_far_down_leaves_no_file(

@@ -77,7 +77,7 @@ def test_points_with_a_continuous_snap(capsys: Capture, tmp_path: Path) -> None:
     assert slower["duration"] == pytest.approx(same.duration)
     for more, said in (
         (("--snap", "inf", "--time-optimal"), "--snap: a time-optimal motion has no continuous snap"),
-        (("--duration", "2"), "--duration: it belongs to --time-optimal"),
+        (("--duration", "2"), "--duration: only with --time-optimal"),
         (("--snap", "1,2"), "panda needs 7"),
         (("--snap", "inf", "--duration", "0.1"), "possible from"),
         (
@@ -279,7 +279,7 @@ def test_saved_motions_and_phase_planes(capsys: Capture, tmp_path: Path) -> None
     )
     code, _, err = run(capsys, "panda", str(saved), "--q", START)
     assert code == 2
-    assert "--q: a request or motion file says that itself" in err
+    assert "--q: a request or motion file defines that itself" in err
 
 
 @pytest.mark.parametrize(
@@ -287,35 +287,35 @@ def test_saved_motions_and_phase_planes(capsys: Capture, tmp_path: Path) -> None
     [
         (("panda",), "give a request file, or --to (or --pose), or --line-to; got none of them"),
         (("panda", "x.toml", "--to", THERE), "got REQUEST and --to"),
-        (("panda", "x.toml", "--q", START), "--q: a request or motion file says that itself"),
-        (("panda", "x.toml", "--degrees"), "--degrees: a request or motion file says that itself"),
-        (("panda", "x.toml", "--hand-speed", "1"), "--hand-speed: a request or motion file says that itself"),
+        (("panda", "x.toml", "--q", START), "--q: a request or motion file defines that itself"),
+        (("panda", "x.toml", "--degrees"), "--degrees: a request or motion file defines that itself"),
+        (
+            ("panda", "x.toml", "--hand-speed", "1"),
+            "--hand-speed: a request or motion file defines that itself",
+        ),
         (
             ("panda", "x.toml", "--free-attitude"),
-            "--free-attitude: a request or motion file says that itself",
+            "--free-attitude: a request or motion file defines that itself",
         ),
-        (("panda", "--to", THERE, "--hand-speed", "1"), "--hand-speed: it belongs to --line-to"),
-        (("panda", "--to", THERE, "--profile", "quintic"), "--profile: it belongs to --line-to"),
-        (
-            ("panda", "--to", THERE, "--hand-acceleration", "1"),
-            "--hand-acceleration: it belongs to --line-to",
-        ),
-        (("panda", "--to", THERE, "--free-attitude"), "--free-attitude: it belongs to --line-to"),
-        (("panda", "--to", THERE, "--form", "zyz"), "--form: it belongs to --pose"),
+        (("panda", "--to", THERE, "--hand-speed", "1"), "--hand-speed: only with --line-to"),
+        (("panda", "--to", THERE, "--profile", "quintic"), "--profile: only with --line-to"),
+        (("panda", "--to", THERE, "--hand-acceleration", "1"), "--hand-acceleration: only with --line-to"),
+        (("panda", "--to", THERE, "--free-attitude"), "--free-attitude: only with --line-to"),
+        (("panda", "--to", THERE, "--form", "zyz"), "--form: only with --pose"),
         (
             ("panda", "--line-to", "1,2,3", "--acceleration", "1"),
-            "--acceleration: it belongs to --to; a line takes --hand",
+            "--acceleration: only with --to; a line takes --hand",
         ),
         (
             ("panda", "--line-to", "1,2,3", "--velocity", "1"),
-            "--velocity: it belongs to --to; a line takes --hand",
+            "--velocity: only with --to; a line takes --hand",
         ),
         (
             ("panda", "--line-to", "1,2,3", "--profile", "constant", "--hand-acceleration", "1"),
-            "--hand-acceleration: a constant speed has none",
+            "--hand-acceleration: a constant speed has no acceleration",
         ),
         (("panda", "--line-to", "1,2,3", "--to", THERE), "got --to and --line-to"),
-        (("panda", "--to", THERE, "--phase", "x.png"), "--phase: goes with --joint"),
+        (("panda", "--to", THERE, "--phase", "x.png"), "--phase: needs --joint"),
         (
             ("panda", "--q", START, "--to", THERE, "--phase", "x.png", "--joint", "8"),
             "--joint: expected a number from 1 to 7",
@@ -351,8 +351,7 @@ def test_a_motion_that_cannot_begin_at_zero_asks_where_it_begins(
     ).save(path)
     assert main(["plan", str(path), "--to", "0.3,1.0"]) == 2
     assert (
-        "--q: without it a motion begins with every joint at 0, and joint2 goes from 0.5 to 2"
-        in capsys.readouterr().err
+        "--q: by default every joint starts at 0, but joint2 ranges from 0.5 to 2" in capsys.readouterr().err
     )
     assert main(["plan", str(path), "--q", "0,0.6", "--to", "0.3,1.0"]) == 0
 

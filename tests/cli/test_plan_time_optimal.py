@@ -99,11 +99,11 @@ def test_a_line_of_the_hand_within_its_speed(capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((*GOALS, "--torque", "9"), "--torque: it belongs to --time-optimal"),
-        ((*GOALS, "--tolerance", "0.1"), "--tolerance: it belongs to --time-optimal"),
-        ((*GOALS, "--duration", "2"), "--duration: it belongs to --time-optimal"),
-        (("--time-optimal", *GOALS, "--profile", "quintic"), "--profile: the limits choose the speed"),
-        (("--time-optimal", *GOALS, "--free-attitude"), "--free-attitude: it belongs to --line-to"),
+        ((*GOALS, "--torque", "9"), "--torque: only with --time-optimal"),
+        ((*GOALS, "--tolerance", "0.1"), "--tolerance: only with --time-optimal"),
+        ((*GOALS, "--duration", "2"), "--duration: only with --time-optimal"),
+        (("--time-optimal", *GOALS, "--profile", "quintic"), "--profile: the limits determine the speed"),
+        (("--time-optimal", *GOALS, "--free-attitude"), "--free-attitude: only with --line-to"),
         (
             ("--time-optimal", *GOALS, "--continuity", "3"),
             "--continuity: expected one of 0, 1, 2, 4, got '3'",
@@ -111,12 +111,12 @@ def test_a_line_of_the_hand_within_its_speed(capsys: Capture) -> None:
         (("--time-optimal", *GOALS, "--payload", "2,1"), "--payload: expected two masses in kg"),
         (("--time-optimal", *GOALS, "--torque", "0"), "--torque: must be above 0"),
         (("--time-optimal", *GOALS), "Give --acceleration, --torque or --voltage"),
-        (("--time-optimal", "--line-to", "1,0,0", "--continuity", "1"), "--continuity: it belongs to --to"),
+        (("--time-optimal", "--line-to", "1,0,0", "--continuity", "1"), "--continuity: only with --to"),
         (
             ("x.toml", "--time-optimal", "--torque", "9"),
-            "--torque: a request or motion file says that itself",
+            "--torque: a request or motion file defines that itself",
         ),
-        (("x.csv", "--time-optimal", "--q", "0,0"), "--q: a motion file says that itself"),
+        (("x.csv", "--time-optimal", "--q", "0,0"), "--q: a motion file defines that itself"),
         (
             ("--time-optimal", *GOALS, "--acceleration", "9", "--phase", "x.png", "--joint", "1"),
             "--joint: a time-optimal plan is drawn over its path",

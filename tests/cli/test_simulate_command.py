@@ -176,8 +176,8 @@ def test_files_are_written_and_the_table_tells(tmp_path: Path, capsys: Capture) 
     [
         (("--q", "1,2"), "--q: cmu-dd needs 6 finite numbers, got 2"),
         (("--voltage", "1,2"), "--voltage: cmu-dd needs 6 finite numbers, got 2"),
-        (("--linear",), "--linear: it is about the rows of a file"),
-        (("--dac-bits", "8"), "--dac-bits: the steps divide a range; give it by --dac-range V."),
+        (("--linear",), "--linear: only for rows of a file"),
+        (("--dac-bits", "8"), "--dac-bits: needs the output range; give it by --dac-range V."),
         (("--method", "euler"), "got 'euler'"),
         (("--step", "0"), "--step: expected a number above 0"),
         (
@@ -192,7 +192,7 @@ def test_files_are_written_and_the_table_tells(tmp_path: Path, capsys: Capture) 
         (("--continue", "absent.npz"), "absent.npz"),
         (
             ("--continue", "a.npz", "--q", "0,0,0,0,0,0"),
-            "--continue: it goes on from where the other simulation ended",
+            "--continue: it continues from the end state of the other simulation",
         ),
     ],
 )

@@ -102,9 +102,9 @@ def _take_off(body: ElementTree.Element, place: Array, inertia: float) -> None:
 
 def _text(arm: Arm) -> str:
     """MJCF of the arm; what its rigid joints have for rotors is their armature."""
-    bare = Arm.with_drives(
-        arm, friction=None, bearings=(), transmission=None, elasticity=None
-    ).with_drives({j.name: {"motor": None} for j in arm.joints if j.elasticity is not None})
+    bare = Arm.with_drives(arm, friction=None, bearings=(), transmission=None, elasticity=None).with_drives(
+        {j.name: {"motor": None} for j in arm.joints if j.elasticity is not None}
+    )
     with warnings.catch_warnings(), TemporaryDirectory() as folder:
         warnings.simplefilter("ignore", LossWarning)
         bare.to_mjcf(Path(folder) / "arm.xml")

@@ -1,5 +1,5 @@
-"""The `forearm` command: one module per command, and the voice they share.
+"""The `forearm` command: one module per command, and what all commands share.
 
-No mathematics lives here: a command reads its arguments, calls the room that knows,
-and shows what comes back.
+No mathematics here: a command parses its arguments, calls the package and
+prints the result.
 """

@@ -1,4 +1,4 @@
-"""`forearm arms`: what is built in."""
+"""`forearm arms`: the built-in arms."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _run(given: argparse.Namespace) -> int:
     table = [[n, str(a.n), _kinds(a), number(a.mass, 4), about] for n, a, about in rows]
     print(text_table(["name", "joints", "kinds", "mass kg", "source"], table, width()))
     note = (
-        "chainN stands for a chain of any N joints, such as chain7. R turns, P slides. 'forearm "
+        "chainN stands for a chain of any N joints, such as chain7. R: revolute, P: prismatic. 'forearm "
         "info NAME' shows an arm."
     )
     print(f"\n{filled(note, width())}")

@@ -1,4 +1,4 @@
-"""`forearm bench`: figures measured now, on this machine, beside peers on request."""
+"""`forearm bench`: measure speed on this machine, compared with peers on request."""
 
 from __future__ import annotations
 
@@ -40,21 +40,19 @@ HEADER = ("what", "ours", "peer", "its time", "ratio", "bar", "apart", "peak")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--peers", action="store_true", help="time other packages beside ours, where installed"
-    )
+    parser.add_argument("--peers", action="store_true", help="also time other packages, where installed")
     parser.add_argument(
         "--only",
         type=lambda name: name.replace("-", "_"),
         choices=ROOMS,
         metavar="NAME",
-        help=f"measure only this, {names_of(ROOMS)} (default: all)",
+        help=f"measure only this part, {names_of(ROOMS)} (default: all)",
     )
     parser.add_argument(
         "--device",
         default="cpu",
         metavar="NAME",
-        help="cpu, or cuda, cuda:1: kernels on a GPU beside copies of the same bytes (default: cpu)",
+        help="cpu, or cuda, cuda:1: kernels on a GPU compared with copying the same bytes (default: cpu)",
     )
     add_plot(parser, "the times")
     add_json(parser)

@@ -1,4 +1,4 @@
-"""`forearm cache`: compiled code kept on disk, and its removal."""
+"""`forearm cache`: list or clear compiled code on disk."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ SHOWN = 20  # entries in the table; --json has all of them
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--clear", action="store_true", help="remove the files that the cache wrote, and no others"
-    )
+    parser.add_argument("--clear", action="store_true", help="remove the files written by the cache")
     add_json(parser)
 
 
@@ -80,9 +78,9 @@ def _why_not(place: Path | None) -> str | None:
     """Why nothing is read or written, None if it is."""
     if place is None:
         off = os.environ.get("FOREARM_CACHE") in cache.OFF
-        return "FOREARM_CACHE is off" if off else "no home folder is known; FOREARM_CACHE=FOLDER names one"
+        return "FOREARM_CACHE is off" if off else "no home folder found; set FOREARM_CACHE=FOLDER"
     if not os.path.lexists(place):
-        return "not there yet; compiling a function makes it"
+        return "not created yet; compiling a function creates it"
     return cache.trouble(place)
 
 

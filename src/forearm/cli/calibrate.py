@@ -1,4 +1,4 @@
-"""`forearm calibrate`: geometry from measured poses or points of the hand."""
+"""`forearm calibrate`: estimate geometry from measured poses or points of the hand."""
 
 from __future__ import annotations
 
@@ -27,11 +27,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
             "roll, pitch, yaw, or rx, ry, rz (rotation vector); - is CSV on standard input"
         ),
     )
+    parser.add_argument("--columns", metavar="THEIRS=OURS,...", help="map column names, such as angle=q,X=x")
     parser.add_argument(
-        "--columns", metavar="THEIRS=OURS,...", help="what columns by other names are, such as angle=q,X=x"
-    )
-    parser.add_argument(
-        "--units", metavar="NAME,...", help="of the file: rad or deg, and m or mm (default: rad,m)"
+        "--units", metavar="NAME,...", help="units of the file: rad or deg, and m or mm (default: rad,m)"
     )
     parser.add_argument(
         "--unknowns",
@@ -58,25 +56,23 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         ),
     )
     parser.add_argument(
-        "--prior",
-        metavar="M,RAD",
-        help="how far the file's values are off, standard deviations (default: open)",
+        "--prior", metavar="M,RAD", help="prior standard deviations of the file's values (default: none)"
     )
     parser.add_argument(
         "--confidence",
         type=Real(above=0.0, below=1.0),
         default=0.95,
         metavar="P",
-        help="of the intervals, above 0 and below 1 (default: 0.95)",
+        help="confidence level of the intervals, above 0 and below 1 (default: 0.95)",
     )
     parser.add_argument(
         "--suggest",
         type=Whole(1, 1000),
         metavar="N",
-        help="show N postures to measure next, which show best what these show worst",
+        help="suggest N configurations to measure next, for the least certain parameters",
     )
     parser.add_argument(
-        "-o", "--to", metavar="FILE", help="write the arm with its new geometry (.toml, .urdf, .xml or .mjcf)"
+        "-o", "--to", metavar="FILE", help="write the calibrated arm (.toml, .urdf, .xml or .mjcf)"
     )
     add_json(parser)
 
@@ -114,7 +110,7 @@ def _run(given: argparse.Namespace) -> int:
     if postures is not None:
         print()
         rows = [[str(k + 1), *(number(float(v), 4) for v in row)] for k, row in enumerate(postures)]
-        show(Report(["next", *(j.name for j in arm.joints)], rows, "Postures to measure next, rad (m)"))
+        show(Report(["next", *(j.name for j in arm.joints)], rows, "Configurations to measure next, rad (m)"))
     tell_written([given.to])
     return 0
 

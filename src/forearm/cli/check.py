@@ -1,4 +1,4 @@
-"""`forearm check`: what is wrong with an arm file and what looks wrong."""
+"""`forearm check`: errors and implausible values of an arm file."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _run(given: argparse.Namespace) -> int:
     findings = [
         Finding("warning", codes.get(w.category, "ignored"), given.file, str(w.message)) for w in ignored
     ]
-    with ProgressBar(f"looking for the postures of {arm.name} where gravity costs most"):
+    with ProgressBar(f"searching the worst gravity torques of {arm.name} where gravity costs most"):
         cost = balance(arm, given.counterweights)
         findings += check(arm, cost)
     if given.json:
@@ -86,8 +86,8 @@ def _gravity(arm: Arm, cost: Balance) -> Report:
         ]
         for i, j in enumerate(arm.joints)
     ]
-    how = "" if cost.climbed else f" (largest of {SAMPLES} postures: the true worst case may be larger)"
-    title = f"Gravity at worst{how}, and where all joints stand then, rad (m)"
+    how = "" if cost.climbed else f" (largest of {SAMPLES} configurations: the true worst case may be larger)"
+    title = f"Largest gravity torques{how}, and the configuration of each, rad (m)"
     weights = [
         [w.joint, w.link, number(w.mass, 4), _vector(w.position), number(w.moment, 4)]
         for w in cost.counterweights

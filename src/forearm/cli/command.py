@@ -1,4 +1,4 @@
-"""What a command is, and how all of them speak: help with examples, errors in one
+"""What a command is and what all commands share: help with examples, errors in one
 paragraph, JSON on request.
 """
 
@@ -43,7 +43,7 @@ class Parser(argparse.ArgumentParser):
     """
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong and where help is, and leave with 2."""
+        """Print the error and where to find help; exit with status 2."""
         text = message.removeprefix("argument ")
         missing = text.removeprefix("the following arguments are required: ")
         text = f"{missing}: required, but not given" if missing != text else text

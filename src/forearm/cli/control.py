@@ -1,5 +1,5 @@
-"""`forearm control`: controllers compared, what simplifications save, the load in the hand,
-a log held against the model.
+"""`forearm control`: compare controllers, evaluate simplifications, estimate the payload,
+compare a log with the model.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _add_savings(parser: argparse.ArgumentParser) -> None:
         "--locked",
         type=Whole(0),
         metavar="N",
-        help="how many of the last joints are locked, fewer than all (default: half)",
+        help="number of last joints to lock, fewer than all (default: half)",
     )
     parser.add_argument(
         "--distance",
@@ -119,13 +119,11 @@ def _savings(given: argparse.Namespace) -> int:
 
 def _add_period(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
-    add_state(parser, "q", "the posture that the arm swings about, rad (m) (default: mid-range)")
+    add_state(parser, "q", "configuration that the arm oscillates about, rad (m) (default: mid-range)")
     parser.add_argument(
         "--stiffness",
         metavar="A,B,...",
-        help=(
-            "of the joints or of gains, N m/rad (N/m); one number, or one per joint (default: gravity alone)"
-        ),
+        help=("stiffness of joints or gains, N m/rad (N/m), one or one per joint (default: gravity only)"),
     )
     add_json(parser)
 
@@ -143,15 +141,16 @@ def _period(given: argparse.Namespace) -> int:
         found = natural_frequencies(arm, q, stiffness)
     fastest = float(np.nanmax(found, initial=0.0))
     if fastest == 0.0:
-        raise InputError(
-            f"{arm.name}: nothing brings it back there, so that it has no frequency; give --stiffness."
-        )
+        raise InputError(f"{arm.name}: no restoring torque there, so no natural frequency; give --stiffness.")
     T = sampling_period(fastest)
     if given.json:
         show_json({"name": arm.name, "q": q, "frequencies": found / (2.0 * math.pi), "period": T})
         return 0
-    listed = ", ".join("falls" if math.isnan(w) else f"{w / (2.0 * math.pi):.4g} Hz" for w in found)
-    said = f"{arm.name} swings with {listed}\ntwenty samples of the fastest: {1e3 * T:.4g} ms between them"
+    listed = ", ".join("unstable" if math.isnan(w) else f"{w / (2.0 * math.pi):.4g} Hz" for w in found)
+    said = (
+        f"{arm.name}: natural frequencies {listed}\n"
+        f"sampling period for twenty samples of the fastest: {1e3 * T:.4g} ms"
+    )
     print(filled(said, width()))
     return 0
 
@@ -170,7 +169,7 @@ def _add_payload(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--log",
         metavar="FILE",
-        help="in their place a log of a motion (.csv, .parquet, .npz, .json): t, q1.., tau1.. or current1..",
+        help="instead, a log of a motion (.csv, .parquet, .npz, .json): t, q1.., tau1.. or current1..",
     )
     add_columns(parser)
     parser.add_argument(
@@ -181,9 +180,9 @@ def _add_payload(parser: argparse.ArgumentParser) -> None:
         help="body (ten unknowns) or point (default: body)",
     )
     parser.add_argument(
-        "--mass", type=POSITIVE, metavar="KG", help="of the load, where it is known, kg, above 0"
+        "--mass", type=POSITIVE, metavar="KG", help="mass of the payload, if known, kg, above 0"
     )
-    parser.add_argument("--com", metavar="X,Y,Z", help="its centre in the hand frame, m, where it is known")
+    parser.add_argument("--com", metavar="X,Y,Z", help="its centre of mass in the hand frame, m, if known")
     for name, what in (
         ("qdd", "accelerations, rad/s^2 (m/s^2)"),
         ("tau", "torques, N m (N)"),
@@ -196,7 +195,7 @@ def _add_payload(parser: argparse.ArgumentParser) -> None:
         type=Real(above=0.0, below=1.0),
         default=0.95,
         metavar="P",
-        help="of the intervals, above 0 and below 1 (default: 0.95)",
+        help="confidence level of the intervals, above 0 and below 1 (default: 0.95)",
     )
     add_json(parser)
 
@@ -234,7 +233,7 @@ def _payload_of_log(given: argparse.Namespace, arm: Arm, asked: dict[str, Any]) 
 
     for name in ("qdd", "tau", "q"):
         if getattr(given, f"noise_{name}"):
-            raise InputError(f"--noise-{name}: a log tells its noise itself; leave it out.")
+            raise InputError(f"--noise-{name}: the noise of a log is estimated from the log; leave it out.")
     with ProgressBar(f"fitting a load to {given.log}"):
         log = read_table(given, arm, given.log, used=("q", "measured_q", "tau", "current"))
         found = payload_from_log(arm, log, **asked, units="rad,s")
@@ -254,15 +253,15 @@ def _read_tests(arm: Arm, path: str) -> dict[str, Floats]:
         missing = [x for x in TESTS[:3] if x in columns.absent]
         if missing:
             raise InputError(
-                f"{log.name}: no columns for {' and '.join(missing)}; a test is q, the "
-                "torque and what came of it."
+                f"{log.name}: no columns for {' and '.join(missing)}; a test needs q, "
+                "the torque and the acceleration."
             )
         wanted = Columns({"all": columns.flat}, (), ("",) * len(columns.flat))
         rows: list[Floats] = []
         for block in log.blocks(wanted, whole=False):
             rows.append(block.states["all"])
             if sum(map(len, rows)) > MOST_TESTS:
-                raise InputError(f"{log.name}: more than {MOST_TESTS} tests; some hundred are plenty.")
+                raise InputError(f"{log.name}: more than {MOST_TESTS} tests; a few hundred are enough.")
     table = np.concatenate(rows) if rows else np.zeros((0, len(columns.flat)))
     return {
         x: np.ascontiguousarray(table[:, k * arm.n : (k + 1) * arm.n]) for k, x in enumerate(columns.places)
@@ -283,13 +282,13 @@ def _add_log(parser: argparse.ArgumentParser) -> None:
         "--window",
         type=POSITIVE,
         metavar="S",
-        help="that velocities are taken over, s, above 0 (default: from the noise)",
+        help="time window for velocities, s, above 0 (default: from the noise)",
     )
     parser.add_argument(
-        "--period", type=POSITIVE, metavar="S", help="between rows, s, above 0, where the log has no times"
+        "--period", type=POSITIVE, metavar="S", help="time between rows, s, above 0, if the log has no times"
     )
     add_columns(parser)
-    add_plot(parser, "both torques and what is left")
+    add_plot(parser, "measured and model torques, and residuals")
     add_json(parser)
 
 
@@ -298,7 +297,7 @@ def _log(given: argparse.Namespace) -> int:
 
     check_picture("--plot", given.plot)
     arm = load(given.arm, hand=given.hand)
-    with ProgressBar(f"holding {given.log} against the model"):
+    with ProgressBar(f"comparing {given.log} with the model"):
         used = ("q", "measured_q", "tau", "current")
         log = read_table(given, arm, given.log, period=given.period, used=used)
         found = compare_log(arm, log, window=given.window, units="rad,s")
@@ -325,32 +324,32 @@ ACTIONS: dict[str, tuple[str, Adding, str, Callable[[argparse.Namespace], int]]]
         control_run.run,
     ),
     "compare": (
-        "Every controller on one motion: error against operations per second, and what an unknown load does.",
+        "Every controller on one motion: tracking error, operations per second, effect of an unknown load.",
         control_compare.add_arguments,
         "forearm control compare puma560 --payload 2 --plot controllers.png",
         control_compare.run,
     ),
     "savings": (
-        "What dropping terms, locking joints and counterbalancing save, and what they cost.",
+        "Operations saved and torque error caused by dropping terms, locking joints and counterbalancing.",
         _add_savings,
         "forearm control savings stanford",
         _savings,
     ),
     "period": (
-        "How fast an arm swings about a posture, and the sampling period for it.",
+        "Natural frequencies of an arm about a configuration, and the sampling period for them.",
         _add_period,
         "forearm control period puma560 --stiffness 20000",
         _period,
     ),
     "payload": (
-        "The load in the hand, from small test torques and the accelerations that came of them.",
+        "The payload, from small test torques and the accelerations they cause.",
         _add_payload,
         "forearm control payload panda tests.csv --noise-qdd 0.01\n"
         "forearm control payload panda --log log.csv",
         _payload,
     ),
     "log": (
-        "A measured log held against the model: what is left of the torques, joint by joint.",
+        "A measured log compared with the model: torque residuals joint by joint.",
         _add_log,
         "forearm control log panda log.csv --plot left.png",
         _log,

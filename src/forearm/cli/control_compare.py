@@ -1,4 +1,4 @@
-"""`forearm control compare`: every controller on one motion of one arm, and how well each follows it."""
+"""`forearm control compare`: every controller on one motion of one arm, and its tracking error."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_plot(parser, "error against operations per second")
     add_json(parser)
     _add_motion(group(parser, "the motion"))
-    add_plant(group(parser, "what controllers do not know of"))
+    add_plant(group(parser, "unmodelled by the controllers"))
     loop = group(parser, "loop and sensors (default: ideal)")
     for add in (add_delay, add_sensors, add_voltage):
         add(loop)
@@ -64,16 +64,16 @@ def _add_motion(motion: argparse._ArgumentGroup) -> None:
     motion.add_argument("--duration", type=POSITIVE, metavar="S", help="s, above 0 (default: 2)")
     motion.add_argument("--plan", metavar="FILE", help=MOTION_HELP)
     add_columns(motion)
-    add_state(motion, "q", "where it starts, with --to or --line-to, rad (m) (default: zero)")
+    add_state(motion, "q", "start configuration, with --to or --line-to, rad (m) (default: zero)")
     motion.add_argument(
         "--to",
         metavar="A,B,...",
-        help="a posture to go to smoothly, rad (m); one value per joint (default: every joint moves)",
+        help="configuration to move to smoothly, rad (m); one value per joint (default: every joint moves)",
     )
     motion.add_argument(
         "--line-to",
         metavar="X,Y,Z",
-        help="a place for the hand to go to smoothly on a straight line, base frame, m",
+        help="point for the hand to move to smoothly on a straight line, base frame, m",
     )
 
 
@@ -101,7 +101,7 @@ def run(given: argparse.Namespace) -> int:
     show(found.report())
     if found.beyond:
         complain(
-            f"the motion goes beyond the limits of {', '.join(found.beyond)}; nothing stops it there.",
+            f"the motion exceeds the limits of {', '.join(found.beyond)}; nothing stops it there.",
             kind="warning",
         )
     for row in found.rows:
@@ -115,16 +115,16 @@ def _motion(given: argparse.Namespace, arm: Arm) -> Any:
     if given.plan is not None:
         for name in ("duration", "q", "to", "line_to"):
             if getattr(given, name) is not None:
-                raise InputError(f"--{name.replace('_', '-')}: --plan says that itself; leave it out.")
+                raise InputError(
+                    f"--{name.replace('_', '-')}: the --plan file already defines that; leave it out."
+                )
         return read_plan(given, arm, given.plan)
     given.duration = 2.0 if given.duration is None else given.duration
     if given.to is not None and given.line_to is not None:
         raise InputError("--to and --line-to: expected one of them.")
     if given.to is None and given.line_to is None:
         if given.q is not None:
-            raise InputError(
-                "--q: a motion that starts there goes somewhere; give --to or --line-to as well."
-            )
+            raise InputError("--q: a start needs a goal; give --to or --line-to as well.")
         return default_motion(arm, given.duration)
     start = np.zeros(arm.n) if given.q is None else read_state(arm, given.q, "q", given.degrees)
     if given.line_to is not None:

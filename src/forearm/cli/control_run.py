@@ -1,4 +1,4 @@
-"""`forearm control run`: one controller along a motion, from a request to what the arm does."""
+"""`forearm control run`: one controller along a motion, from the request to the simulated response."""
 
 from __future__ import annotations
 
@@ -32,17 +32,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--controller",
         default="computed torque",
         metavar="NAME",
-        help="such as PD; control compare shows those there are (default: computed torque)",
+        help="such as PD; 'forearm control compare' lists all (default: computed torque)",
     )
     parser.add_argument(
-        "--step", type=POSITIVE, metavar="S", help="of the arm's integration, s, above 0 (default: 0.00025)"
+        "--step",
+        type=POSITIVE,
+        metavar="S",
+        help="integration step of the arm, s, above 0 (default: 0.00025)",
     )
     add_period(parser)
     add_bandwidth(parser)
     add_inertias(parser)
     add_columns(parser)
     add_json(parser)
-    unknown = group(parser, "what the controller does not know of")
+    unknown = group(parser, "unmodelled by the controller")
     add_plant(unknown, "none")
     add_changes(unknown)
     loop = group(parser, "loop and sensors (default: ideal)")

@@ -1,6 +1,4 @@
-"""A controller on a motion at the prompt: what it does not know of, its sensors and converters, and how well
-it followed.
-"""
+"""A controller on a motion at the prompt: unmodelled effects, sensors, converters, and tracking error."""
 
 from __future__ import annotations
 
@@ -46,7 +44,7 @@ def sensors_of(given: argparse.Namespace, arm: Arm) -> Sensors:
     side = given.sensor_side or all_of(arm).side
     if given.accelerometer_step is None:
         if given.lever is not None:
-            raise InputError("--lever: exact accelerations need none; give --accelerometer-step as well.")
+            raise InputError("--lever: only with --accelerometer-step; exact accelerations do not need it.")
         return Sensors(encoder, tachometer, given.differences, exact_accelerations, side)
     sets = accelerometers(arm, LEVER if given.lever is None else given.lever, given.accelerometer_step)
     return Sensors(encoder, tachometer, given.differences, sets.seen, side)
@@ -79,7 +77,7 @@ def tracking(found: Run) -> list[str]:
     ]
     share = float(found.saturated[:-1].mean())
     if share:
-        said.append(f"{100.0 * share:.3g} % of the commands were more than the drives could give")
+        said.append(f"{100.0 * share:.3g} % of the commands exceeded what the drives can deliver")
     return said
 
 

@@ -30,7 +30,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="JOINT=Q",
-        help="hold a joint at Q, rad (m); may be repeated",
+        help="lock a joint at Q, rad (m); may be repeated",
     )
     for part, example in (
         ("motor", "gear_ratio=100,torque_constant=0.09"),
@@ -46,7 +46,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--snap-angles",
         action="store_true",
-        help="exact multiples of 45 degrees for angles within 1e-4 rad of them, such as 1.5708",
+        help="round angles within 1e-4 rad of a multiple of 45 degrees, such as 1.5708, to exactly that",
     )
     add_json(parser)
 
@@ -59,7 +59,7 @@ def _run(given: argparse.Namespace) -> int:
     locked = [_locked(text) for text in given.lock]
     if len(dict(locked)) < len(locked):
         raise InputError(
-            f"--lock: a joint is held at two positions: {', '.join(given.lock)}; name each once."
+            f"--lock: a joint is locked at two positions: {', '.join(given.lock)}; name each once."
         )
     arm = arm.lock(dict(locked)) if locked else arm
     for part in ("motor", "friction"):

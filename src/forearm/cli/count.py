@@ -1,5 +1,5 @@
 """`forearm count`: exact operation counts of every formulation, general and customised,
-and beside the printed figures.
+and compared with the printed values.
 """
 
 from __future__ import annotations
@@ -49,14 +49,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--explain",
         action="store_true",
         help=(
-            "what each step towards the fewest operations saves; with a formulation, its "
-            "cost by quantity and link"
+            "operations saved by each optimisation step; with a formulation, its cost by quantity and link"
         ),
     )
     parser.add_argument(
         "--printed",
         action="store_true",
-        help="ours beside the figures that the documents print; needs no ARM",
+        help="our counts compared with those printed in the documents; needs no ARM",
     )
     add_plot(parser, "cost against n for every formulation; needs no ARM")
     add_json(parser)
@@ -98,7 +97,7 @@ def _count_arm(
     chosen = _chosen(name, given.function)
     document |= {"arm": arm.name, "n": arm.n}
     if not arm.n:
-        raise ModelError(f"count: {arm.name!r} has no joint that moves, so there is nothing to count.")
+        raise ModelError(f"count: {arm.name!r} has no movable joint, so there is nothing to count.")
     if given.explain and name is None:
         bar.say(f"following the steps to the fewest operations of {arm.name}")
         _explain_steps(arm, given.function or "inverse", document, blocks)
@@ -116,7 +115,7 @@ def _count_arm(
         row["per_joint"] = {kind: asdict(counts) for kind, counts in adds.items()}
     said = (
         f"{arm.name}, n = {arm.n}: multiplications + additions of one evaluation",
-        "general: a chain of turning joints with a symbol for each parameter; customised: this arm's "
+        "general: a chain of revolute joints with symbolic parameters; customised: this arm's "
         "numbers, rigid, gravity along z0; code for an arm with other gravity or with drives takes more "
         "('forearm generate' says how much). 4x4: Waters' count for the general chain, m matrix "
         "products and a operations of order 16.",
@@ -309,7 +308,7 @@ def _beside_printed(document: dict[str, Any], blocks: list[Report]) -> None:
         for table in printed()["cited"]
         for row in table["rows"]
     ]
-    title = "Cited by the documents from papers that are not here, not recomputed"
+    title = "Cited by the documents from other papers; not recomputed"
     blocks.append(Report(before=[title, *lines]))
 
 

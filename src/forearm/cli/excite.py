@@ -1,4 +1,4 @@
-"""`forearm excite`: a motion that shows the parameters of an arm, and what it would tell."""
+"""`forearm excite`: a motion that excites the parameters of an arm, and the accuracy to expect."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ MOST_MOTIONS = 20
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
     parser.add_argument(
-        "--duration", type=POSITIVE, default=10.0, metavar="S", help="of the motion, s (default: 10)"
+        "--duration", type=POSITIVE, default=10.0, metavar="S", help="duration of the motion, s (default: 10)"
     )
     parser.add_argument(
         "--criterion",
         choices=tuple(CRITERIA),
         default="d",
         metavar="NAME",
-        help=f"what is made best: {names_of(CRITERIA, 'd')}; d is the determinant of the information",
+        help=f"criterion to optimise: {names_of(CRITERIA, 'd')}; d is the determinant of the information",
     )
     parser.add_argument(
         "--basis", choices=BASES, default="fourier", metavar="NAME", help=names_of(BASES, "fourier")
@@ -58,38 +58,39 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=SIDES,
         default="motor",
         metavar="NAME",
-        help=f"of the gear, where torques will be measured: {names_of(SIDES, 'motor')}",
+        help=f"side of the gear where torques will be measured: {names_of(SIDES, 'motor')}",
     )
     parser.add_argument(
         "--noise",
         metavar="A,B,...",
-        help="of one sample of each torque, N m (N) (default: 1 %% of max_effort)",
+        help="standard deviation of a torque sample, N m (N) (default: 1 %% of max_effort)",
     )
     parser.add_argument(
-        "--after",
-        action="append",
-        metavar="FILE",
-        help="a motion or log that tells something already; repeat",
+        "--after", action="append", metavar="FILE", help="a motion or log already available; may be repeated"
     )
     parser.add_argument(
         "--count",
         type=Whole(1, MOST_MOTIONS),
         default=1,
         metavar="N",
-        help="so many motions that complement each other; files get numbers (default: 1)",
+        help="number of complementary motions; files are numbered (default: 1)",
     )
     parser.add_argument(
         "--seed",
         type=Whole(0),
         default=0,
         metavar="N",
-        help="of the random motions to begin with (default: 0)",
+        help="seed of the random initial motions (default: 0)",
     )
     parser.add_argument(
-        "--starts", type=Whole(1, MOST_STARTS), default=6, metavar="N", help="how many of them (default: 6)"
+        "--starts",
+        type=Whole(1, MOST_STARTS),
+        default=6,
+        metavar="N",
+        help="number of random initial motions (default: 6)",
     )
     parser.add_argument(
-        "--step", type=POSITIVE, default=1e-3, metavar="S", help="between samples, s (default: 0.001)"
+        "--step", type=POSITIVE, default=1e-3, metavar="S", help="sampling period, s (default: 0.001)"
     )
     add_json(parser)
     limits = group(parser, "limits")
@@ -110,15 +111,17 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Real(least=0.0, most=0.45),
         default=0.02,
         metavar="X",
-        help="share of each joint's range that stays free at both ends (default: 0.02)",
+        help="fraction of each joint's range kept free at both ends (default: 0.02)",
     )
     limits.add_argument(
         "--box",
         metavar="X,Y,Z,X,Y,Z",
-        help="least and largest place of the hand, base frame, m (default: any)",
+        help="lower and upper corner of a box for the hand, base frame, m (default: any)",
     )
-    limits.add_argument("--floor", metavar="Z", help="the hand stays above, base frame, m (default: none)")
-    add_state(parser, "q", "posture at both ends, rad (m) (default: chosen)")
+    limits.add_argument(
+        "--floor", metavar="Z", help="minimum height of the hand, base frame, m (default: none)"
+    )
+    add_state(parser, "q", "configuration at both ends, rad (m) (default: optimised)")
     files = group(parser, "files")
     files.add_argument(
         "-o",

@@ -46,9 +46,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a parameter that the simulator can set, such as joint2.friction; may be repeated",
     )
     parser.add_argument(
-        "--payload",
-        action="store_true",
-        help="let the simulator set mass and centre of a payload in the hand",
+        "--payload", action="store_true", help="let the simulator set mass and centre of mass of a payload"
     )
     parser.add_argument(
         "--platform",

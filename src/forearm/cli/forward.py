@@ -38,7 +38,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     state = group(parser, "one state")
     for name in ("q", "qd", "tau"):
         add_state(state, name, f"joint {STATE[name]} (default: zero)")
-    add_state(state, "voltage", "of the motors in the place of torques, V")
+    add_state(state, "voltage", "motor voltages instead of torques, V")
     add_load(state)
     state.add_argument("--method", default=USUAL, metavar="NAME", help=names_of(FORWARD, USUAL))
     add_files(group(parser, "many states"), MANY)
@@ -57,7 +57,7 @@ def _run(given: argparse.Namespace) -> int:
     voltage = None
     if given.voltage is not None:
         if given.tau is not None:
-            raise InputError("--voltage: it stands in the place of --tau; give one of them.")
+            raise InputError("--voltage: it replaces --tau; give only one of them.")
         voltage = read_state(arm, given.voltage, "voltage", degrees=False)
         tau = torque_of(arm, voltage, qd)
     with ProgressBar(f"computing accelerations of {arm.name} by {given.method}"):

@@ -63,18 +63,18 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME",
         help=(
-            "stays a symbol: LINK.mass, LINK.com.x, LINK.inertia.xx, JOINT.alpha, a whole LINK or JOINT, "
+            "keep as symbol: LINK.mass, LINK.com.x, LINK.inertia.xx, JOINT.alpha, a whole LINK or JOINT, "
             "gravity.z, all; JOINT.friction, JOINT.motor, drives; may be repeated"
         ),
     )
     parser.add_argument(
         "--formulation",
         metavar="NAME",
-        help="trace this formulation of the documents as it is; 'forearm inverse --help' lists them",
+        help="generate from this classical formulation, unoptimised; 'forearm inverse --help' lists them",
     )
     add_rigid(parser)
     parser.add_argument(
-        "--name", metavar="NAME", help="name of the generated function (default: that of arm and function)"
+        "--name", metavar="NAME", help="name of the generated function (default: ARM_FUNCTION)"
     )
     add_json(parser)
     steps = group(parser, "a step of a simulation")
@@ -87,7 +87,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--bandwidth",
         type=POSITIVE,
         metavar="W",
-        help=f"of the gains, critically damped, rad/s, above 0 (default: {BANDWIDTH:g})",
+        help=f"bandwidth of the critically damped gains, rad/s, above 0 (default: {BANDWIDTH:g})",
     )
     controllers.add_argument(
         "--period",
@@ -155,10 +155,10 @@ def _source(given: argparse.Namespace, arm: Arm, functions: list[str]) -> Source
     own = {"bandwidth": given.bandwidth, "period": given.period, "open-gains": given.open_gains or None}
     steps = {"method": given.method, "drive": given.drive}
     for option in (name for name, value in steps.items() if value is not None and functions != [STEP]):
-        raise InputError(f"--{option}: it is for --function {STEP}.")
+        raise InputError(f"--{option}: only for --function {STEP}.")
     if law is None:
         for option in (name for name, value in own.items() if value is not None):
-            raise InputError(f"--{option}: it is for controllers: --function {', '.join(LAWS)}.")
+            raise InputError(f"--{option}: only for controllers: --function {', '.join(LAWS)}.")
         return generate(
             arm,
             functions,
@@ -171,9 +171,11 @@ def _source(given: argparse.Namespace, arm: Arm, functions: list[str]) -> Source
             **{name: value for name, value in steps.items() if value is not None},
         )
     if len(functions) > 1:
-        raise InputError(f"--function: {law} is a whole controller; generate it by itself.")
+        raise InputError(f"--function: {law} is a complete controller; generate it alone.")
     for option in (name for name in ("parameter", "formulation") if getattr(given, name)):
-        raise InputError(f"--{option}: controllers have none; --open-gains leaves their gains open.")
+        raise InputError(
+            f"--{option}: not for controllers; --open-gains makes their gains run-time arguments."
+        )
     from forearm.control.code import controller_code
 
     return controller_code(

@@ -1,4 +1,4 @@
-"""`forearm identify`: a better model of an arm from measured logs."""
+"""`forearm identify`: identify a model of an arm from measured logs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=SIDES,
         metavar="SIDE",
         help=(
-            "where torques were measured, always needed: motor (motor torque times gear ratio, or from "
+            "required: where torques were measured: motor (motor torque times gear ratio, or from "
             "currents or voltages) or link (a sensor behind the gear)"
         ),
     )
@@ -54,9 +54,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     model.add_argument(
         "--friction", choices=FRICTIONS, default="auto", metavar="NAME", help=names_of(FRICTIONS, "auto")
     )
-    model.add_argument("--load-friction", action="store_true", help="gears lose in proportion to their load")
+    model.add_argument("--load-friction", action="store_true", help="gears have losses proportional to load")
     model.add_argument("--offsets", action="store_true", help="torques have offsets")
-    model.add_argument("--gains", action="store_true", help="measured efforts are off by a factor")
+    model.add_argument("--gains", action="store_true", help="measured efforts have an unknown scale factor")
     model.add_argument(
         "--payload",
         action="append",
@@ -68,13 +68,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
             "logs, or once for each"
         ),
     )
-    model.add_argument("--total-mass", type=POSITIVE, metavar="KG", help="of all that moves, kg, above 0")
+    model.add_argument("--total-mass", type=POSITIVE, metavar="KG", help="total moving mass, kg, above 0")
     model.add_argument(
         "--prior",
         type=POSITIVE,
         default=0.3,
         metavar="X",
-        help="how far the arm's masses may be off, as a share, above 0 (default: 0.3)",
+        help="prior relative standard deviation of the arm's masses, above 0 (default: 0.3)",
     )
     signals = group(parser, "the logs")
     add_columns(signals)
@@ -85,47 +85,47 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"what is fitted, where logs have several: {names_of(EFFORTS)}",
     )
     signals.add_argument(
-        "--period", type=POSITIVE, metavar="S", help="between rows, s, above 0, where a log has no times"
+        "--period", type=POSITIVE, metavar="S", help="time between rows, s, above 0, if a log has no times"
     )
     signals.add_argument(
         "--cutoff",
         type=POSITIVE,
         metavar="HZ",
-        help="of the filter of positions, Hz, above 0 (default: from the data)",
+        help="cut-off frequency of the position filter, Hz, above 0 (default: from the data)",
     )
     signals.add_argument(
         "--derivatives",
         choices=DERIVATIVES,
         metavar="NAME",
-        help=f"where velocities come from: {names_of(DERIVATIVES)} (default: logged, where all are there)",
+        help=f"source of velocities: {names_of(DERIVATIVES)} (default: logged, where all are there)",
     )
     signals.add_argument(
         "--shift",
         type=_shift,
         metavar="S",
-        help="efforts come so much later than positions, s, or auto: found for each log (default: auto)",
+        help="delay of efforts relative to positions, s, or auto: estimated per log (default: auto)",
     )
     signals.add_argument(
         "--weighting",
         choices=WEIGHTINGS,
         default="joint",
         metavar="NAME",
-        help=f"of rows: {names_of(WEIGHTINGS, 'joint')}",
+        help=f"weighting of rows: {names_of(WEIGHTINGS, 'joint')}",
     )
     signals.add_argument(
         "--no-check",
         action="store_true",
-        help="go on where efforts look like another joint's, or of the wrong sign",
+        help="continue even if efforts seem exchanged between joints or of the wrong sign",
     )
     signals.add_argument(
-        "--validate", metavar="LOG", help="also hold the result against a log that is not fitted"
+        "--validate", metavar="LOG", help="also validate the result on a log that is not fitted"
     )
     signals.add_argument(
         "--confidence",
         type=Real(above=0.0, below=1.0),
         default=0.95,
         metavar="P",
-        help="of the intervals, above 0 and below 1 (default: 0.95)",
+        help="confidence level of the intervals, above 0 and below 1 (default: 0.95)",
     )
     files = group(parser, "files")
     files.add_argument("-o", "--output", metavar="FILE", help="write the new arm, with deviations: .toml")
@@ -215,7 +215,7 @@ def _identified(given: argparse.Namespace, arm: Arm) -> tuple[Identification, Va
         )
     if given.validate is None:
         return found, None
-    with ProgressBar(f"holding {given.validate} against the result"):
+    with ProgressBar(f"validating on {given.validate}"):
         return found, found.validate(given.validate, **read)
 
 
@@ -269,7 +269,7 @@ def _tell_next(given: argparse.Namespace) -> None:
     """What the new arm is for."""
     new = given.output
     if new is None:
-        print(filled("The new arm is not kept: write it with -o new.toml.", width()))
+        print(filled("The new arm was not saved: write it with -o new.toml.", width()))
         return
     print(f"next: forearm simulate {new} --duration 1")
     print(f"      forearm control run {new} MOTION --controller 'computed torque'")

@@ -34,11 +34,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
     add_reading(parser)
     add_root(parser)
-    add_state(parser, "q", "posture to draw, rad (m) (default: zero, or the nearest to it within limits)")
+    add_state(parser, "q", "configuration to draw, rad (m) (default: zero, or the nearest within limits)")
     parser.add_argument(
-        "--base", action="store_true", help="also the base parameters: what joint torques can tell apart"
+        "--base",
+        action="store_true",
+        help="also the base parameters, the combinations that joint torques identify",
     )
-    add_plot(parser, "the arm at that posture")
+    add_plot(parser, "the arm in that configuration")
     add_json(parser)
 
 

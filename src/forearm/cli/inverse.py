@@ -1,4 +1,4 @@
-"""`forearm inverse`: the torques that a state needs, by any formulation."""
+"""`forearm inverse`: the joint torques of a state, by any formulation."""
 
 from __future__ import annotations
 
@@ -39,14 +39,10 @@ ONE_STATE = {
 def add_load(parser: argparse._ActionsContainer) -> None:
     """The options for what the surroundings do: the same for inverse and forward."""
     parser.add_argument(
-        "--hand-force",
-        metavar="X,Y,Z",
-        help="force of the surroundings on the hand, hand axes, N (default: 0)",
+        "--hand-force", metavar="X,Y,Z", help="external force on the hand, hand axes, N (default: 0)"
     )
     parser.add_argument(
-        "--hand-moment",
-        metavar="X,Y,Z",
-        help="moment of the surroundings on the hand, hand axes, N m (default: 0)",
+        "--hand-moment", metavar="X,Y,Z", help="external moment on the hand, hand axes, N m (default: 0)"
     )
 
 

@@ -1,4 +1,4 @@
-"""`forearm kinematics`: where the hand is and how it moves, and every posture that brings it to a pose."""
+"""`forearm kinematics`: pose and motion of the hand, and every inverse solution of a pose."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_degrees(parser)
     add_form(parser)
     add_json(parser)
-    there = group(parser, "where the hand is")
+    there = group(parser, "forward kinematics")
     add_state(
         there,
         "q",
-        "joint positions, rad (m); with --pose the posture that branches are sorted by (default: zero)",
+        "joint positions, rad (m); with --pose the reference that solutions are sorted by (default: zero)",
     )
     add_state(there, "qd", "joint velocities, rad/s (m/s): adds the velocity of the hand")
     add_state(there, "qdd", "joint accelerations, rad/s^2 (m/s^2): adds the acceleration of the hand")
@@ -43,22 +43,20 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     there.add_argument(
         "--jacobian", action="store_true", help="also the Jacobian: linear rows first, base axes"
     )
-    back = group(parser, "how it gets to a pose")
+    back = group(parser, "inverse kinematics")
     back.add_argument(
-        "--pose",
-        metavar="X,Y,Z,...",
-        help="position, m, then the numbers of --form: every posture that has it",
+        "--pose", metavar="X,Y,Z,...", help="position, m, then the numbers of --form: all solutions"
     )
     back.add_argument(
-        "--numeric", action="store_true", help="with --pose: one posture by iteration from --q, for any arm"
+        "--numeric", action="store_true", help="with --pose: one numeric solution from --q, for any arm"
     )
     back.add_argument(
         "--nearest",
         action="store_true",
-        help="with --pose: where it is not reached, what comes nearest to it",
+        help="with --pose: the nearest reachable pose if it cannot be reached",
     )
     back.add_argument(
-        "--no-limits", action="store_true", help="with --pose: branches beyond the joints' limits too"
+        "--no-limits", action="store_true", help="with --pose: also solutions beyond joint limits"
     )
 
 
@@ -72,7 +70,7 @@ def _forward(given: argparse.Namespace, arm: Arm) -> int:
     for option in [
         f"--{name}" for name in ("no-limits", "numeric", "nearest") if getattr(given, name.replace("-", "_"))
     ]:
-        raise InputError(f"{option}: it belongs to --pose; a posture given by --q is taken as it is.")
+        raise InputError(f"{option}: only with --pose.")
     q, qd, qdd = (
         np.zeros(arm.n) if text is None else read_state(arm, text, name, given.degrees)
         for name, text in (("q", given.q), ("qd", given.qd), ("qdd", given.qdd))
@@ -127,16 +125,16 @@ def _inverse(given: argparse.Namespace, arm: Arm) -> int:
     ] * given.jacobian
     if wrong:
         raise InputError(
-            f"--pose: it asks for postures of the hand, so {wrong[0]} has no meaning beside it; leave it out."
+            f"--pose: it solves for joint positions, so {wrong[0]} does not apply; leave it out."
         )
     if given.nearest and given.numeric:
         raise InputError(
-            "--nearest: --numeric gives the nearest posture found by itself; leave one of them out."
+            "--nearest: --numeric already gives the nearest solution found; leave one of them out."
         )
     T = read_pose(given.pose, given.form, given.degrees)
     near = None if given.q is None else read_state(arm, given.q, "q", given.degrees)
     limits = not given.no_limits
-    with ProgressBar(f"looking for postures of {arm.name}"):
+    with ProgressBar(f"solving for {arm.name}"):
         q, verdict = (
             _numeric(arm, T, near, limits)
             if given.numeric

@@ -1,4 +1,4 @@
-"""The arm that a command is about, and the options that say how a URDF is read."""
+"""The arm of a command, and the options for reading a URDF."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forearm.files.load import load as load_arm
 
 
 def load(source: str, hand: str | None = None, **reading: Any) -> Arm:
-    """The arm of a name or a file, as `fa.load` gives it; each warning is told in a paragraph."""
+    """The arm of a name or a file, as `fa.load` gives it; each warning printed as a paragraph."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -33,7 +33,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--lenient",
         action="store_true",
-        help="replace values of a URDF that no arm can have by the nearest valid ones, and warn",
+        help="replace physically impossible values of a URDF by the nearest valid ones, and warn",
     )
     parser.add_argument(
         "--density",

@@ -46,7 +46,7 @@ class Computation:
     function: str
 
     def unit(self, kind: str, degrees: bool) -> str:
-        """The unit of what is made, for a joint of this kind."""
+        """Unit of the result, for a joint of this kind."""
         if self.made == "tau":
             return "N m" if kind == "revolute" else "N"
         angle = "deg" if degrees else "rad"
@@ -76,16 +76,16 @@ def check_files(given: argparse.Namespace, one_state: Mapping[str, object]) -> N
     """
     if given.source is None:
         if given.target is not None:
-            raise InputError("--to: it is for many states; give their file by --from FILE.")
+            raise InputError("--to: only for many states; give their file by --from FILE.")
         return
     for name, usual in one_state.items():
         option = f"--{name.replace('_', '-')}"
         if getattr(given, name) == usual:
             continue
         if name in ("formulation", "method"):
-            raise InputError(f"{option}: many states are computed by compiled code; leave {option} out.")
+            raise InputError(f"{option}: not with --from, which uses compiled code; leave {option} out.")
         raise InputError(
-            f"{option}: it is for one state, and --from {given.source} gives many; leave one of the two out."
+            f"{option}: only for a single state, but --from {given.source} has many; leave one of them out."
         )
     if given.target is not None:
         check_apart(given.source, given.target)
@@ -216,7 +216,7 @@ def _report(
 ) -> Report:
     lines = [f"{summary.rows} rows of {given.source} in {seconds:.2f} s"]
     if summary.not_finite:
-        lines.append(f"Not finite: {summary.not_finite} rows, left out below. Are all numbers in SI units?")
+        lines.append(f"Not finite: {summary.not_finite} rows, omitted below. Are all values in SI units?")
     parts = []
     if summary.rows > summary.not_finite:
         figures = zip(

@@ -1,4 +1,4 @@
-"""Options of a loop: the plant that a controller does not know, its sensors, the converter behind it."""
+"""Options of a control loop: unmodelled effects, sensors, and the converter."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read_dac(given: argparse.Namespace, arm: Arm) -> DAC | None:
     if all(value is None for value in (period, given.dac_bits, given.dac_range, given.dac_gain)):
         return None
     if given.dac_bits is not None and given.dac_range is None:
-        raise InputError("--dac-bits: the steps divide a range; give it by --dac-range V.")
+        raise InputError("--dac-bits: needs the output range; give it by --dac-range V.")
     if given.dac_gain is not None and any(
         j.motor is not None and j.motor.amplifier_gain is not None for j in arm.joints
     ):
@@ -69,14 +69,14 @@ def add_plant(plant: argparse._ArgumentGroup, payload: str = "5 %% of the moving
         "--payload",
         type=NOT_NEGATIVE,
         metavar="KG",
-        help=f"mass in the hand that no controller knows of, kg (default: {payload})",
+        help=f"mass in the hand, unknown to the controller, kg (default: {payload})",
     )
     plant.add_argument(
         "--error",
         type=Real(least=0.0, most=90.0),
         default=0.0,
         metavar="PERCENT",
-        help="random model error of masses, friction and motors, up to this, 0 to 90 (default: 0)",
+        help="random error of masses, friction and motors, at most this many percent, 0 to 90 (default: 0)",
     )
     plant.add_argument(
         "--seed",
@@ -97,9 +97,7 @@ def add_changes(plant: argparse._ArgumentGroup) -> None:
         metavar="X,Y,Z",
         help="gravitational acceleration in the base frame, m/s^2 (default: the arm's)",
     )
-    plant.add_argument(
-        "--no-torque-limits", action="store_true", help="drives give any torque that is commanded"
-    )
+    plant.add_argument("--no-torque-limits", action="store_true", help="drives deliver any commanded torque")
 
 
 def add_inertias(loop: argparse._ActionsContainer) -> None:
@@ -108,8 +106,8 @@ def add_inertias(loop: argparse._ActionsContainer) -> None:
         "--inertias",
         metavar="A,B,...",
         help=(
-            "what the gains of PD, PID and feed-forward + PD are multiplied by, kg m^2 (kg), one value per "
-            "joint (default: those of the arm, less where joints would shake)"
+            "inertias that scale the gains of PD, PID and feed-forward + PD, kg m^2 (kg), one value per "
+            "joint (default: the arm's, reduced where joints would oscillate)"
         ),
     )
 
@@ -124,7 +122,7 @@ def changed_arm(given: argparse.Namespace, arm: Arm) -> Arm:
 
 
 def add_period(parser: argparse._ActionsContainer) -> None:
-    """How often controllers are asked."""
+    """The sampling period."""
     parser.add_argument(
         "--period",
         type=POSITIVE,
@@ -135,24 +133,24 @@ def add_period(parser: argparse._ActionsContainer) -> None:
 
 
 def add_bandwidth(parser: argparse._ActionsContainer) -> None:
-    """How stiff controllers are."""
+    """The bandwidth of the controller."""
     parser.add_argument(
         "--bandwidth",
         type=POSITIVE,
         default=5.0,
         metavar="HZ",
-        help="of the gains, critically damped, Hz, above 0 (default: 5)",
+        help="bandwidth of the critically damped gains, Hz, above 0 (default: 5)",
     )
 
 
 def add_delay(loop: argparse._ArgumentGroup) -> None:
-    """How late commands act."""
+    """The delay of commands."""
     loop.add_argument(
         "--delay",
         type=Whole(0, 1),
         default=0,
         metavar="N",
-        help="periods until a command acts, 0 or 1 (default: 0)",
+        help="delay of a command in periods, 0 or 1 (default: 0)",
     )
 
 
@@ -199,12 +197,10 @@ def add_sensors(loop: argparse._ArgumentGroup) -> None:
         help=f"distance between accelerometers, m, above 0; with --accelerometer-step (default: {LEVER})",
     )
     loop.add_argument(
-        "--differences", action="store_true", help="compute velocities as differences of positions"
+        "--differences", action="store_true", help="compute velocities by differencing positions"
     )
 
 
 def add_voltage(loop: argparse._ArgumentGroup) -> None:
     """Whether motors get voltages where there is no converter."""
-    loop.add_argument(
-        "--voltage", action="store_true", help="the motors are given voltages instead of torques"
-    )
+    loop.add_argument("--voltage", action="store_true", help="command motor voltages instead of torques")

@@ -22,16 +22,16 @@ from forearm.errors import InputError
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
     add_state(parser, "q", f"joint {STATE['q']} (default: zero)")
-    add_state(parser, "load", "torques that the springs carry, N m (N), if not gravity's at q")
+    add_state(parser, "load", "torques carried by the springs, N m (N) (default: gravity torques at q)")
     parser.add_argument(
         "--stiffness",
         metavar="K",
         help=(
-            "of every spring, N m/rad (N/m), in the place of the arm's own, whose damping stays; or one "
-            "value per joint, 0 where it is rigid"
+            "stiffness of every spring, N m/rad (N/m), instead of the arm's, damping unchanged; or one "
+            "value per joint, 0 for a rigid joint"
         ),
     )
-    parser.add_argument("--no-gravity", action="store_true", help="leave gravity's own stiffness out")
+    parser.add_argument("--no-gravity", action="store_true", help="ignore the stiffness due to gravity")
     add_json(parser)
 
 

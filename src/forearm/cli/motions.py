@@ -1,4 +1,4 @@
-"""A motion that a command is given: a request, a planned motion, or the table of a plan, a run or a log."""
+"""Motion arguments: a request, a planned motion, or the table of a plan, a run or a log."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ MOTION_HELP = (
 
 
 def add_columns(parser: argparse._ActionsContainer) -> None:
-    """What the columns of somebody else's table are, the same everywhere."""
+    """Options that map the columns of a foreign table, the same everywhere."""
     parser.add_argument(
         "--columns",
         metavar="THEIRS=OURS,...",
-        help="what columns by other names are, such as angle=q,load=tau (position, effort... are known)",
+        help="map column names, such as angle=q,load=tau (position, effort... are recognised)",
     )
     parser.add_argument(
-        "--units", metavar="NAME,...", help="of the file: rad or deg, and s, ms, us or ns (default: rad,s)"
+        "--units",
+        metavar="NAME,...",
+        help="units of the file: rad or deg, and s, ms, us or ns (default: rad,s)",
     )
 
 
@@ -34,7 +36,7 @@ def columns_of(given: argparse.Namespace) -> Mapping[str, str] | None:
 
 
 def read_table(given: argparse.Namespace, arm: Arm, path: str, **more: Any) -> MotionLog:
-    """The table of a motion; what of it is not read is told."""
+    """The table of a motion; ignored columns are reported."""
     from forearm.trajectories.recorded import read_motion
 
     units = "" if given.units is None else given.units

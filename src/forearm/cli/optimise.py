@@ -17,8 +17,12 @@ from forearm.studies.study import Study
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", metavar="STUDY", help="a study file (.toml); its design does not matter")
     goal = parser.add_mutually_exclusive_group(required=True)
-    goal.add_argument("--minimise", metavar="FIGURE", help="of the study, such as required_energy")
-    goal.add_argument("--maximise", metavar="FIGURE", help="of the study, such as manipulability")
+    goal.add_argument(
+        "--minimise", metavar="FIGURE", help="minimise this figure of the study, such as required_energy"
+    )
+    goal.add_argument(
+        "--maximise", metavar="FIGURE", help="maximise this figure of the study, such as manipulability"
+    )
     parser.add_argument(
         "--subject-to",
         action="append",
@@ -31,10 +35,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Whole(FEWEST, MOST),
         default=20_000,
         metavar="N",
-        help="rows that may be computed (default: 20000)",
+        help="maximum number of rows to compute (default: 20000)",
     )
-    parser.add_argument("--seed", type=Whole(0), default=0, metavar="N", help="of the search (default: 0)")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the arm that was found: .toml")
+    parser.add_argument(
+        "--seed", type=Whole(0), default=0, metavar="N", help="random seed of the search (default: 0)"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the optimal arm: .toml")
     add_json(parser)
 
 

@@ -1,6 +1,4 @@
-"""Files that a command writes: refused before the work where they could not be written after
-it, and named at the end.
-"""
+"""Output files of a command: checked before the work starts, listed at the end."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ def check_picture(option: str, path: str | None) -> None:
         return
     check_output(option, path, PICTURES, "a picture ends")
     if find_spec("matplotlib") is None:
-        raise InputError(f"{option} {path}: a picture needs matplotlib: pip install 'forearm[plot]'")
+        raise InputError(f"{option} {path}: plots need matplotlib: pip install 'forearm[plot]'")
 
 
 def check_page(option: str, path: str | None) -> None:

@@ -1,4 +1,4 @@
-"""`forearm parts`: mass properties of sections, parts and links, and how they come about."""
+"""`forearm parts`: mass properties of sections, parts and links, step by step."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--update",
         metavar="ARMFILE",
-        help="record the links' numbers in this arm file; comments and all else stay",
+        help="write the links' mass properties into this arm file, keeping everything else",
     )
     add_json(parser)
 

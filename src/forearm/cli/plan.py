@@ -1,4 +1,4 @@
-"""`forearm plan`: from where to go to how, with torques and voltages."""
+"""`forearm plan`: plan a motion, with its torques and voltages."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ from forearm.trajectories.switching import Switching
 OF_LINES = ("hand_speed", "hand_acceleration", "profile", "free_attitude")
 OF_POINTS = ("acceleration", "velocity", "jerk", "snap")
 BOTH = (
-    "--phase: goes with --joint, the number of the joint that is drawn; give both or none. A --time-optimal "
-    "plan needs none."
+    "--phase: needs --joint, the number of the joint to draw; give both or none. A --time-optimal "
+    "plan needs no --joint."
 )
 OVER_PATH = "--joint: a time-optimal plan is drawn over its path, all joints in one; leave it out."
 
@@ -60,22 +60,22 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="REQUEST",
         help="waypoints and limits (.toml), or a saved motion (.json) or log",
     )
-    add_state(parser, "q", "where the motion starts, without a request file, rad (m) (default: zero)")
+    add_state(parser, "q", "start configuration, without a request file, rad (m) (default: zero)")
     parser.add_argument(
         "--step",
         type=POSITIVE,
         default=1e-3,
         metavar="S",
-        help="between samples, s, above 0 (default: 0.001)",
+        help="sampling period of the output, s, above 0 (default: 0.001)",
     )
     add_json(parser)
     points = group(parser, "through points")
     goals = (
-        ("to", "A,B,...", "a posture, rad (m),"),
+        ("to", "A,B,...", "a configuration, rad (m),"),
         ("pose", "X,Y,Z,...", "a pose of the hand, m and then --form,"),
     )
     for name, shape, what in goals:
-        text = f"{what} to go to; may be repeated, in order"
+        text = f"{what} to move to; may be repeated, in order"
         points.add_argument(
             f"--{name}", action="append", dest="goals", type=partial(_goal, name), metavar=shape, help=text
         )
@@ -106,8 +106,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--snap",
         metavar="A,B,...",
         help=(
-            f"largest snaps, rad/s^4 (m/s^4), degrees/s^4 with --degrees; {each}, inf for a snap that is "
-            "continuous and not limited, as elastic joints need (default: none, jerks jump)"
+            f"largest snaps, rad/s^4 (m/s^4), degrees/s^4 with --degrees; {each}, inf: snap that is "
+            "continuous but unlimited, as elastic joints need (default: none, jerks jump)"
         ),
     )
     line = group(parser, "along a straight line of the hand")
@@ -118,24 +118,24 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--hand-speed",
         type=POSITIVE,
         metavar="V",
-        help=f"along the line, m/s, above 0 (default: {USUAL_SPEED}); with --time-optimal a limit",
+        help=f"speed along the line, m/s, above 0 (default: {USUAL_SPEED}); with --time-optimal a limit",
     )
     line.add_argument(
         "--hand-acceleration",
         type=POSITIVE,
         metavar="A",
-        help="along the line, m/s^2, above 0: the speed is a trapezoid; with --time-optimal a limit",
+        help="acceleration along the line, m/s^2, above 0: trapezoidal speed; with --time-optimal a limit",
     )
     line.add_argument(
         "--profile",
         choices=PROFILES,
         metavar="NAME",
-        help=f"of the speed along the line: {names_of(PROFILES, 'quintic')}",
+        help=f"speed profile along the line: {names_of(PROFILES, 'quintic')}",
     )
     line.add_argument(
         "--free-attitude",
         action="store_true",
-        help="along the line the hand may turn: for arms of few joints",
+        help="let the hand rotate along the line: for arms with few joints",
     )
     add_time_optimal(parser)
     add_dac(parser, period=False)
@@ -191,7 +191,7 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _infeasible(made: Plan, line: HandLine, as_json: bool) -> int:
-    """Say what stands in the way of a line; nothing is written."""
+    """Report why a line cannot be followed; nothing is written."""
     if as_json:
         problems = [dataclasses.asdict(problem) for problem in line.problems]
         show_json({"name": made.arm.name, "duration": made.duration, "feasible": False, "problems": problems})
@@ -270,16 +270,14 @@ def _check(given: argparse.Namespace) -> None:
         refuse(
             given,
             ("q", "degrees", "form", *OF_POINTS, *OF_LINES),
-            "a request or motion file says that itself; write it there.",
+            "a request or motion file defines that itself; write it there.",
         )
     elif given.line_to:
         refuse(
-            given,
-            (*OF_POINTS, "form"),
-            "it belongs to --to; a line takes --hand-speed and --hand-acceleration.",
+            given, (*OF_POINTS, "form"), "only with --to; a line takes --hand-speed and --hand-acceleration."
         )
     else:
-        refuse(given, OF_LINES, "it belongs to --line-to, a straight line of the hand; leave it out.")
+        refuse(given, OF_LINES, "only with --line-to; leave it out.")
 
 
 def _document(made: Plan) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Where `forearm plan` is to go: postures, poses and lines of the hand, from options."""
+"""Goals of `forearm plan` from options: configurations, poses and straight hand lines."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def refuse_zeros(arm: Arm) -> None:
         if not low <= 0.0 <= high:
             unit = "rad" if joint.kind == "revolute" else "m"
             raise InputError(
-                f"--q: without it a motion begins with every joint at 0, and {joint.name} goes from "
-                f"{low:.4g} to {high:.4g} {unit}; say where it begins."
+                f"--q: by default every joint starts at 0, but {joint.name} ranges from "
+                f"{low:.4g} to {high:.4g} {unit}; give a start configuration."
             )
 
 
 def refuse(given: argparse.Namespace, names: Sequence[str], why: str) -> None:
-    """An option that would do nothing is a mistake."""
+    """Refuse an option that would have no effect."""
     for name in names:
         if getattr(given, name) not in (None, False):
             raise InputError(f"--{name.replace('_', '-')}: {why}")
@@ -83,7 +83,7 @@ def line_of(given: argparse.Namespace, arm: Arm, start: Floats) -> HandLine:
     """The line of the hand, at the speed that options give."""
     if given.profile == "constant" and given.hand_acceleration is not None:
         raise InputError(
-            "--hand-acceleration: a constant speed has none; leave it out, or take another --profile."
+            "--hand-acceleration: a constant speed has no acceleration; leave it out, or change --profile."
         )
     profile = given.profile or ("quintic" if given.hand_acceleration is None else "trapezoidal")
     speed = USUAL_SPEED if given.hand_speed is None else given.hand_speed
@@ -95,7 +95,7 @@ def request_of_goals(given: argparse.Namespace, arm: Arm, start: Floats) -> Requ
     """The waypoints that --to and --pose give, behind the start."""
     form = read_form(given.form)
     if given.form is not None and all(kind == "to" for kind, _ in given.goals):
-        raise InputError("--form: it belongs to --pose; postures of --to are joint coordinates.")
+        raise InputError("--form: only with --pose; --to takes joint coordinates.")
     points = [Waypoint(q=start)]
     for kind, text in given.goals:
         if kind == "to":

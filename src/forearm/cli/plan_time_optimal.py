@@ -1,4 +1,4 @@
-"""`forearm plan --time-optimal`: the shortest time along a path, its options and what it says."""
+"""`forearm plan --time-optimal`: time-optimal motion along a path: options and output."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ def add_time_optimal(parser: argparse.ArgumentParser) -> None:
         "--time-optimal",
         action="store_true",
         help=(
-            "as fast as all limits let it be along a spline through the points, the line of the hand, or the "
-            "path of the motion or log (.json, .csv, .parquet, .npz) in the place of REQUEST"
+            "fastest motion within all limits, along a spline through the points, a hand line, or the "
+            "path of the motion or log (.json, .csv, .parquet, .npz) given as REQUEST"
         ),
     )
     fast.add_argument(
         "--continuity",
         type=Whole(0, 4),
         metavar="N",
-        help=f"of the spline: {names_of(map(str, CONTINUITIES), '2')}; 0 are straight lines, with stops",
+        help=f"continuity of the spline: {names_of(map(str, CONTINUITIES), '2')}; 0: lines with stops",
     )
     fast.add_argument(
         "--tolerance",
         type=POSITIVE,
         metavar="RAD",
-        help="largest distance from the straight lines between points, rad (m), above 0; of --line-to the "
-        "hand's, m; of a log that from its samples (default: any)",
+        help="largest deviation from the straight lines between points, rad (m), above 0; for --line-to of "
+        "the hand, m; for a log from its samples (default: unlimited)",
     )
     each = "one number, or one per joint"
     units = {
@@ -77,13 +77,13 @@ def add_time_optimal(parser: argparse.ArgumentParser) -> None:
     fast.add_argument(
         "--payload",
         metavar="A,B",
-        help="least and most mass in the hand, kg: limits hold with every one between (default: none)",
+        help="least and largest payload mass, kg: limits hold for the whole range (default: none)",
     )
     fast.add_argument(
         "--duration",
         type=POSITIVE,
         metavar="S",
-        help="of the motion, s, above 0 (default: the shortest); with --snap too",
+        help="duration of the motion, s, above 0 (default: the shortest); with --snap too",
     )
     for end in ("start", "end"):
         fast.add_argument(
@@ -101,24 +101,22 @@ def add_time_optimal(parser: argparse.ArgumentParser) -> None:
 
 
 def check_options(given: argparse.Namespace, is_request: bool) -> None:
-    """Refuse options that would do nothing: all of them without --time-optimal, what belongs to
-    other ways of planning with it.
-    """
+    """Refuse options without effect: all of these without --time-optimal, other planners' with it."""
     if is_request:
         said = ("q", "degrees", "form", "profile", "free_attitude", *OF_JOINTS, *OF_HAND, *OF_PATH)
-        refuse(given, (*said, "continuity"), "a request or motion file says that itself; write it there.")
+        refuse(given, (*said, "continuity"), "a request or motion file defines that itself; write it there.")
     elif not given.time_optimal:
         only = [name for name in ONLY_HERE if name != "duration" or given.snap is None]
-        refuse(given, only, "it belongs to --time-optimal; add that, or leave it out.")
+        refuse(given, only, "only with --time-optimal; add that, or leave it out.")
     else:
-        refuse(given, ("snap",), "a time-optimal motion has no continuous snap; leave out one of both.")
-        refuse(given, ("profile",), "the limits choose the speed of a time-optimal motion; leave it out.")
+        refuse(given, ("snap",), "a time-optimal motion has no continuous snap; leave one of them out.")
+        refuse(given, ("profile",), "the limits determine the speed of a time-optimal motion; leave it out.")
         if not given.goals:
-            refuse(given, ("continuity",), "it belongs to --to and --pose, a spline through points.")
+            refuse(given, ("continuity",), "only with --to and --pose, a spline through points.")
         if not given.line_to:
-            refuse(given, ("free_attitude",), "it belongs to --line-to, a straight line of the hand.")
+            refuse(given, ("free_attitude",), "only with --line-to, a straight hand line.")
         if given.request:
-            refuse(given, ("q", "form"), "a motion file says that itself; leave it out.")
+            refuse(given, ("q", "form"), "a motion file defines that itself; leave it out.")
         if given.continuity not in (None, *CONTINUITIES):
             raise InputError(f"--continuity: expected {names_of(map(str, CONTINUITIES))}, got '3'.")
 

@@ -20,7 +20,7 @@ USUAL = "rpy"
 def add_form(parser: argparse._ActionsContainer) -> None:
     """The --form option, the same everywhere."""
     parser.add_argument(
-        "--form", metavar="NAME", help=f"how orientations are written: {names_of(FORMS, USUAL)}"
+        "--form", metavar="NAME", help=f"representation of orientation: {names_of(FORMS, USUAL)}"
     )
 
 
@@ -30,7 +30,7 @@ def read_form(given: str | None) -> str:
 
 
 def read_pose(text: str, form: str, degrees: bool) -> Floats:
-    """The pose (4, 4) that --pose gives; angles are in degrees on request, what is no angle never is."""
+    """The pose (4, 4) that --pose gives; angles in degrees on request."""
     kind = FORMS[form]
     values = read_numbers(
         text, "pose", 3 + len(kind.names), f"x, y, z and {', '.join(kind.names)} ({form}) are"

@@ -1,4 +1,4 @@
-"""`forearm precision`: what single precision costs in forward dynamics."""
+"""`forearm precision`: error of single precision in forward dynamics."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ POSTURES, PIECE = 180, 10
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
     parser.add_argument(
-        "--sweep", metavar="JOINT", help="joint that goes through its range (default: the second)"
+        "--sweep", metavar="JOINT", help="joint to sweep through its range (default: the second)"
     )
     parser.add_argument(
-        "--show", metavar="JOINT", help="joint whose acceleration is compared (default: the one swept)"
+        "--show", metavar="JOINT", help="joint whose acceleration is compared (default: the swept one)"
     )
     add_plot(parser, "both accelerations and their difference")
     add_json(parser)
@@ -80,12 +80,12 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _studied(arm: Arm, postures: Floats) -> PrecisionStudy:
-    """The study piece by piece, so that it can be said how far it is."""
+    """The study in pieces, for progress reports."""
     pieces = []
     with ProgressBar() as bar:
         for done in range(0, len(postures), PIECE):
             bar.say(
-                f"solving posture {done + 1} of {len(postures)} by {len(METHODS)} methods "
+                f"solving configuration {done + 1} of {len(postures)} by {len(METHODS)} methods "
                 "in float64 and float32"
             )
             pieces.append(precision_study(arm, postures[done : done + PIECE]))

@@ -1,6 +1,4 @@
-"""What a long computation is doing and how far it is, on one line of standard error,
-where that is a terminal.
-"""
+"""Progress of a long computation on one line of standard error, if that is a terminal."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def _run(given: argparse.Namespace) -> int:
     interpreter = Interpreter(arm, lines, out, complain, dac, None if given.json else width())
     if lines.is_terminal:
         print(welcome(arm, interpreter.session.variables.gravity))
-        print("help lists commands and variables, quit ends.")
+        print("'help' lists commands and variables, 'quit' ends.")
     code = interpreter.run()
     if code == 0 and isinstance(out, io.StringIO):
         show_json(_document(interpreter.session, out.getvalue()))

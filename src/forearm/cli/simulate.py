@@ -1,4 +1,4 @@
-"""`forearm simulate`: the motion of an arm over time, driven by torques or voltages."""
+"""`forearm simulate`: simulate an arm driven by torques, voltages or a controller."""
 
 from __future__ import annotations
 
@@ -61,10 +61,7 @@ OF_CONTROLLERS = (
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
     parser.add_argument(
-        "--duration",
-        type=NOT_NEGATIVE,
-        metavar="S",
-        help="simulated time, s, at least 0 (default: the plan's)",
+        "--duration", type=NOT_NEGATIVE, metavar="S", help="duration, s, at least 0 (default: the plan's)"
     )
     for name, what in (("q", "positions, rad (m)"), ("qd", "velocities, rad/s (m/s)")):
         add_state(parser, name, f"initial joint {what} (default: zero)")
@@ -122,7 +119,7 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_loop(parser: argparse.ArgumentParser) -> None:
-    """A controller, and the arm that it does not know."""
+    """A controller, and effects it does not model."""
     loop = group(parser, "a controller, with --plan")
     loop.add_argument(
         "--controller", metavar="NAME", help="such as computed_torque; 'forearm control compare' lists all"
@@ -164,16 +161,20 @@ def _add_integration(parser: argparse.ArgumentParser) -> None:
         help="absolute error per step of the same, rad (m), above 0 (default: 1e-9)",
     )
     how.add_argument(
-        "--record", type=Whole(1), default=1, metavar="N", help="keep every N-th step, N from 1 (default: 1)"
+        "--record",
+        type=Whole(1),
+        default=1,
+        metavar="N",
+        help="record every N-th step, N from 1 (default: 1)",
     )
     how.add_argument("--stops", action="store_true", help="stop when a joint reaches its limit")
     how.add_argument(
-        "--effort-limits", action="store_true", help="motors give no more than max_effort of their joints"
+        "--effort-limits", action="store_true", help="limit motor torques to max_effort of their joints"
     )
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
-    """Where a simulation goes."""
+    """Output of a simulation."""
     files = group(parser, "files")
     files.add_argument(
         "--to",
@@ -205,7 +206,9 @@ def _controlled(given: argparse.Namespace, arm: Arm) -> Run:
 
     given.period = given.dac_period or 1e-3 if given.period is None else given.period
     if given.dac_period not in (None, given.period):
-        raise InputError("--period and --dac-period: the controller's samples are the converter's; give one.")
+        raise InputError(
+            "--period and --dac-period: controller and converter share one period; give one of them."
+        )
     path = given.plan or given.plan_voltage
     return controlled(given, arm, read_plan(given, arm, path), given.plan_voltage is not None, given.step)
 
@@ -254,17 +257,15 @@ def check_files(given: argparse.Namespace) -> None:
 def _check(given: argparse.Namespace) -> None:
     """Refuse before the work what could not be done after it."""
     if given.linear and given.torque_file is None and given.voltage_file is None:
-        raise InputError(
-            "--linear: it is about the rows of a file; give one by --voltage-file or --torque-file."
-        )
+        raise InputError("--linear: only for rows of a file; give one by --voltage-file or --torque-file.")
     if given.before is not None and (given.q is not None or given.qd is not None):
         raise InputError(
-            "--continue: it goes on from where the other simulation ended; leave --q and --qd out."
+            "--continue: it continues from the end state of the other simulation; leave --q and --qd out."
         )
     has_plan = given.plan is not None or given.plan_voltage is not None
     if given.controller is not None:
         if not has_plan:
-            raise InputError("--controller: it follows a motion; give it by --plan FILE.")
+            raise InputError("--controller: it needs a motion; give it by --plan FILE.")
         for name in ("q", "qd", "before", "duration", "method"):
             if getattr(given, name) is not None:
                 option = "--continue" if name == "before" else f"--{name}"
@@ -280,7 +281,7 @@ def _check(given: argparse.Namespace) -> None:
             if value := getattr(given, name):
                 got = f", got {shorten(value)}" if isinstance(value, str) else ""
                 raise InputError(
-                    f"--{name.replace('_', '-')}: it is about a controller; give one by --controller{got}."
+                    f"--{name.replace('_', '-')}: only for a controller; give one by --controller{got}."
                 )
     check_files(given)
 

@@ -1,4 +1,4 @@
-"""`forearm sweep`: the rows of a study computed, watched, and shown."""
+"""`forearm sweep`: run, watch and show a study."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ MOST_SHOWN = 24  # variables and figures that are listed
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "study", metavar="STUDY", help="a study file (.toml), or the folder of results of one, to go on with"
+        "study", metavar="STUDY", help="a study file (.toml), or a folder of results to continue"
     )
     parser.add_argument(
-        "-o", "--output", metavar="FOLDER", help="keep results there (default: NAME-results for NAME.toml)"
+        "-o", "--output", metavar="FOLDER", help="folder for results (default: NAME-results for NAME.toml)"
     )
     add_json(parser)
     where = group(parser, "where rows are computed")
@@ -45,51 +45,51 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--engine", choices=ALL, default="threads", metavar="NAME", help=names_of(ALL, "threads")
     )
     where.add_argument(
-        "--workers", type=Whole(1), metavar="N", help="that compute at a time (default: as many as there are)"
+        "--workers", type=Whole(1), metavar="N", help="number of workers (default: one per core)"
     )
     where.add_argument(
-        "--scheduler", metavar="ADDRESS", help="of a Dask or Ray cluster that runs (default: on this machine)"
+        "--scheduler",
+        metavar="ADDRESS",
+        help="address of a running Dask or Ray cluster (default: on this machine)",
     )
     where.add_argument(
-        "--part", metavar="I/N", help="only the Ith of N shares, on a cluster without a service"
+        "--part", metavar="I/N", help="compute only part I of N, on a cluster without a scheduler"
     )
-    where.add_argument(
-        "--check", action="store_true", help="read the study, say what it has, compute nothing"
-    )
+    where.add_argument("--check", action="store_true", help="describe the study and compute nothing")
     script = group(parser, "a script for a cluster")
     script.add_argument("--emit", choices=("slurm",), metavar="NAME", help="print a job script: slurm")
-    script.add_argument(
-        "--jobs", type=Whole(1), default=10, metavar="N", help="that share the rows (default: 10)"
-    )
-    script.add_argument("--cpus", type=Whole(1), default=1, metavar="N", help="of each job (default: 1)")
-    script.add_argument("--time", metavar="LIMIT", help="of each job, such as 02:00:00")
-    script.add_argument("--memory", metavar="SIZE", help="of each job, such as 4G")
-    script.add_argument("--partition", metavar="NAME", help="where jobs run")
+    script.add_argument("--jobs", type=Whole(1), default=10, metavar="N", help="number of jobs (default: 10)")
+    script.add_argument("--cpus", type=Whole(1), default=1, metavar="N", help="cores per job (default: 1)")
+    script.add_argument("--time", metavar="LIMIT", help="time limit per job, such as 02:00:00")
+    script.add_argument("--memory", metavar="SIZE", help="memory per job, such as 4G")
+    script.add_argument("--partition", metavar="NAME", help="partition for the jobs")
     script.add_argument(
         "--setup",
         action="append",
         default=[],
         metavar="LINE",
-        help="of shell that comes first; may be repeated",
+        help="shell line to run first; may be repeated",
     )
     results = group(parser, "results")
-    results.add_argument(
-        "--watch", action="store_true", help="look on while others compute, until all is done"
-    )
+    results.add_argument("--watch", action="store_true", help="watch a running study until it is complete")
     results.add_argument("--report", metavar="FILE", help="write a page for a browser: .html")
     results.add_argument(
-        "--worst", type=Whole(0, 100), default=3, metavar="N", help="worst rows per figure in it (default: 3)"
+        "--worst",
+        type=Whole(0, 100),
+        default=3,
+        metavar="N",
+        help="number of worst rows per figure in the report (default: 3)",
     )
     results.add_argument(
         "--simulations",
         type=Whole(0, 100),
         default=SIMULATIONS,
         metavar="N",
-        help=f"that it contains, of the worst rows (default: {SIMULATIONS})",
+        help=f"number of simulations of worst rows in the report (default: {SIMULATIONS})",
     )
     results.add_argument("--csv", metavar="FILE", help="write all rows as a table: .csv")
-    results.add_argument("--row", type=Whole(0), metavar="K", help="show row K, computed again by itself")
-    results.add_argument("--html", metavar="FILE", help="with --row: write a page that plays its simulation")
+    results.add_argument("--row", type=Whole(0), metavar="K", help="recompute and show row K")
+    results.add_argument("--html", metavar="FILE", help="with --row: write a page that plays the simulation")
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -126,7 +126,7 @@ def _study_and_folder(given: argparse.Namespace) -> tuple[Study, Path]:
     place = Path(given.study)
     if (place / MANIFEST).is_file():
         if given.output is not None:
-            raise InputError("-o: results go on in their own folder; leave it out, or name a study file.")
+            raise InputError("-o: results continue in their own folder; leave it out, or name a study file.")
         return study_of(ResultFolder.at(place).manifest), place
     if place.is_dir():
         raise InputError(
@@ -160,7 +160,7 @@ def _computed(given: argparse.Namespace, study: Study, folder: Path) -> StudyRes
     except KeyboardInterrupt:
         if not (folder / MANIFEST).is_file():
             raise
-        complain(f"{ResultFolder.at(folder).kept()}; the same command goes on.", kind="note")
+        complain(f"{ResultFolder.at(folder).kept()}; repeat the same command to continue.", kind="note")
         raise
 
 
@@ -183,7 +183,7 @@ class RowProgress:
 
 
 def _watched(folder: Path) -> StudyResults:
-    """Look on until all parts are there."""
+    """Watch until all parts are complete."""
     found = ResultFolder.at(folder)
     said = -SAID
     with ProgressBar(f"watching {folder}") as bar:
@@ -240,7 +240,7 @@ def _tell_study(given: argparse.Namespace, study: Study) -> int:
     wanted = [[c.name, c.unit, c.title] for c in study.columns[:MOST_SHOWN]]
     more = len(study.columns) - len(wanted)
     tables = [
-        Report(["variable", "what it is", "in row 0", "unit"], listed, "What differs"),
+        Report(["variable", "what it is", "in row 0", "unit"], listed, "Variables"),
         Report(["figure", "unit", "what it is"], wanted, "Figures", (), [f"and {more} more"] if more else ()),
     ]
     show(Report(before=[said], parts=tables))

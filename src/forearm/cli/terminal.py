@@ -1,5 +1,5 @@
-"""The two streams of a command: complaints in one paragraph, one line of progress,
-and whatever the terminal cannot show.
+"""Standard output and error of a command: errors as one paragraph, one line of progress,
+and characters that the terminal cannot display.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def width() -> int:
 
 
 def is_terminal(stream: Any) -> bool:
-    """Whether someone looks at it; a stream that was closed (2>&-) is None."""
+    """Whether the stream is a terminal; a closed stream (2>&-) is None."""
     return stream is not None and bool(stream.isatty())
 
 
@@ -34,7 +34,7 @@ def is_unicode(stream: Any) -> bool:
 
 
 def complain(text: str, kind: str = "forearm") -> None:
-    """One paragraph on standard error."""
+    """Print one paragraph to standard error."""
     wipe_line()
     columns = max(width(), NARROWEST)
     _write_error(
@@ -43,19 +43,19 @@ def complain(text: str, kind: str = "forearm") -> None:
 
 
 def show(report: Report) -> None:
-    """A report on standard output, as wide as the terminal."""
+    """Print a report to standard output, as wide as the terminal."""
     print(report.text(width()))
 
 
 def draw_line(text: str) -> None:
-    """One line on standard error that the next one takes the place of."""
+    """Draw a line on standard error, replacing the last one."""
     line = "".join(letter if letter.isprintable() else " " for letter in text[: max(width() - 1, 1)])
     _write_error(f"\r{line}\x1b[K")
     _line["is_drawn"] = True
 
 
 def wipe_line() -> None:
-    """Take away the line of progress, where one is drawn."""
+    """Erase the progress line, if drawn."""
     if _line["is_drawn"]:
         _write_error(WIPE)
         _line["is_drawn"] = False

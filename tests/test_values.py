@@ -139,7 +139,7 @@ def test_a_name_among_those_there_are() -> None:
     table = {"linear": 1, "cubic": 3}
     assert [chosen(table, name, "spline") for name in table] == [1, 3]
     assert check_choice("cubic", table, "spline") == "cubic"
-    with pytest.raises(NameNotFound, match=r"^spline: there are none to choose from, got 'cubic'"):
+    with pytest.raises(NameNotFound, match=r"^spline: none exist, got 'cubic'"):
         check_choice("cubic", (), "spline")
     with pytest.raises(NameNotFound, match=r"expected one of name0, .*, name29, \.\.\., got 'x'"):
         check_choice("x", [f"name{i}" for i in range(40)], "spline")

@@ -1,4 +1,4 @@
-"""What can go wrong: one tree of exceptions and warnings, and the voice they share.
+"""One tree of exceptions and warnings, and helpers for their messages.
 
 A message says where, what was given, what is allowed and what to do.
 """
@@ -18,17 +18,15 @@ MAX_SHOWN = 60
 
 
 class ForearmError(Exception):
-    """Base of every error that forearm raises on purpose."""
+    """Base of every error that forearm raises."""
 
 
 class InputError(ForearmError):
-    """A file, a text or an argument that cannot be used as given:
-    of another kind or shape, or out of bounds.
-    """
+    """A file, text or argument of the wrong kind or shape, or out of bounds."""
 
 
 class ModelError(ForearmError):
-    """Numbers or a structure that no rigid arm can have, or what this arm cannot be asked for."""
+    """Values or a structure impossible for a rigid arm, or a request that this arm does not support."""
 
 
 class OutOfMemory(ForearmError, MemoryError):
@@ -36,15 +34,15 @@ class OutOfMemory(ForearmError, MemoryError):
 
 
 class NameNotFound(InputError):
-    """A name that is not among those there are."""
+    """An unknown name."""
 
 
 class ForearmWarning(UserWarning):
-    """Base of the warnings."""
+    """Base of all warnings."""
 
 
 class ModelWarning(ForearmWarning):
-    """The arm can be computed with, but no real body is like that."""
+    """The model is computable, but physically impossible."""
 
 
 class IgnoredWarning(ForearmWarning):
@@ -52,19 +50,19 @@ class IgnoredWarning(ForearmWarning):
 
 
 class RepairWarning(ForearmWarning):
-    """Content of a file that no arm can have, and what was taken in its place."""
+    """Physically impossible content of a file, replaced by the nearest valid value."""
 
 
 class LossWarning(ForearmWarning):
-    """Something of the arm that the format written to cannot say."""
+    """A property of the arm that the output format cannot represent."""
 
 
 class PartsWarning(ForearmWarning):
-    """A link whose parts no longer give the recorded numbers."""
+    """A link whose parts no longer yield the recorded mass properties."""
 
 
 class StepWarning(ForearmWarning):
-    """Steps of a fixed length that are too long for what they are to follow."""
+    """Fixed steps that are too long for the dynamics."""
 
 
 @contextmanager
@@ -91,10 +89,10 @@ def suggest(name: str, known: Iterable[str]) -> str:
 
 
 def not_among(value: object, known: Iterable[str]) -> str:
-    """A sentence on a name that is none of those there are, with the nearest of them."""
+    """A sentence on an unknown name, with the nearest known ones."""
     names = _shown(known)
     near = _near(value, names) if isinstance(value, str) else ""
-    wanted = f"expected one of {_listed(names)}" if names else "there are none to choose from"
+    wanted = f"expected one of {_listed(names)}" if names else "none exist"
     return f"{wanted}, got {shorten(value)}" + (f"; {near}" if near else ".")
 
 

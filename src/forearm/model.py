@@ -1,6 +1,6 @@
-"""The arm as every formulation sees it, over any scalar: floats or symbols.
+"""The model that every formulation uses, over any scalar: floats or symbols.
 
-Joint i of a body turns about or slides along z of its joint frame:
+Joint i rotates about or translates along z of its joint frame:
 T_parent_i(q) = [Rb pb] . motion_z(q) . [Ra pa]. Standard Denavit-Hartenberg has its constant part behind the
 motion (Ra, pa), modified Denavit-Hartenberg and URDF before it (Rb, pb).
 """
@@ -28,7 +28,7 @@ Vector = Any  # one scalar a joint: a list or an array
 Note = Callable[[str, int, Any], None]
 
 Z = np.array([0.0, 0.0, 1.0])
-# What sin and cos of a right angle leave behind: taken as the 0 and 1 they stand for.
+# Rounding error of sin and cos of right angles, replaced by 0 and 1.
 ROUNDING = 1e-15
 
 
@@ -171,7 +171,7 @@ class Base:
 
 @dataclass(frozen=True, eq=False)
 class Wrench:
-    """What the surroundings exert on the hand: force at its origin and moment about it, in hand axes."""
+    """External force at the hand's origin and moment about it, in hand axes."""
 
     force: Array
     moment: Array
@@ -291,7 +291,7 @@ def by_parent(parents: Sequence[int]) -> list[list[int]]:
 
 
 def refuse_tree(model: Model, what: str) -> None:
-    """What is for serial chains says so."""
+    """Refuse arms that are not serial chains."""
     if not model.is_serial:
         raise ModelError(
             f"{what} is a method for serial chains, and {model.name!r} is a tree or has mimicking joints; "
@@ -301,7 +301,7 @@ def refuse_tree(model: Model, what: str) -> None:
 
 
 def silent(_symbol: str, _link: int, _value: Any) -> None:
-    """The note that nobody reads."""
+    """A note function that discards its input."""
 
 
 def _snapped(array: Array) -> Array:

@@ -1,5 +1,4 @@
-"""The colours and dashes of curves on paper and on a dark page, and the pages' own:
-one place for pictures and pages.
+"""Colours and dashes of curves on light and dark backgrounds, and colours of pages.
 
 Curves stand out from their ground by 3 to 1 at least (4.5 on a dark page) and from each other by a CIEDE2000
 difference of 13 for every kind of sight; neighbours have other dashes, so that a copy in grey can be read.

@@ -1,4 +1,4 @@
-"""Arithmetic that rounds the same on every machine: for whatever becomes text, a count, a plan, a cache key.
+"""Arithmetic that rounds the same on every machine, for generated text, counts, plans and cache keys.
 
 NumPy's products of float arrays go through BLAS, which sums in an order of its own on each kind of CPU; sines
 go through the CPU's vector unit or the system's C library. Here sums have one order, and sines, cosines and

@@ -1,4 +1,4 @@
-"""How far a long computation is: what callers give it to be told."""
+"""Progress reporting of long computations."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """A function that is called now and then: `done` of `total`, in the computation's own unit, and
-    `what` it does now.
-    """
+    """A callback for progress: `done` of `total`, in the computation's own unit, and `what` is being done."""
 
     def __call__(self, done: float, total: float, what: str, /) -> object:
-        """Be told."""
+        """Report progress."""

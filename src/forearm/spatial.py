@@ -1,4 +1,4 @@
-"""Rotations, poses and moments of inertia: the few formulas that every room needs.
+"""Rotations, poses and moments of inertia: the formulas that every package needs.
 
 A pose is a (4, 4) array acting on columns from the left; `T_a_b` takes coordinates in frame b to frame a.
 Roll, pitch, yaw follow URDF: R = Rz(yaw) Ry(pitch) Rx(roll).
@@ -25,19 +25,19 @@ TENSOR = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2), 
 
 
 def rotation_x(angle: float) -> Floats:
-    """Turn about x by an angle in radians."""
+    """Rotation about x by an angle in radians."""
     c, s = cos_sin(angle)
     return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
 
 
 def rotation_z(angle: float) -> Floats:
-    """Turn about z by an angle in radians."""
+    """Rotation about z by an angle in radians."""
     c, s = cos_sin(angle)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
 def rotation_rpy(rpy: Sequence[float] | Floats) -> Floats:
-    """Turn by roll, pitch, yaw: R = Rz(yaw) Ry(pitch) Rx(roll), as URDF has it."""
+    """Rotation by roll, pitch, yaw: R = Rz(yaw) Ry(pitch) Rx(roll), as URDF has it."""
     (cr, sr), (cp, sp), (cy, sy) = (cos_sin(float(v)) for v in rpy)
     return np.array(
         [
@@ -62,7 +62,7 @@ def rpy_of(R: Floats) -> Floats:
 
 
 def rotation_about(axis: Floats, angle: float | Floats) -> Floats:
-    """Turn about a unit axis: R = 1 + sin(angle) K + (1 - cos(angle)) K^2, K =
+    """Rotation about a unit axis: R = 1 + sin(angle) K + (1 - cos(angle)) K^2, K =
     tilde(axis); shape (..., 3, 3).
     """
     K, square = _tilde_and_square(*axis.tolist())
@@ -81,7 +81,7 @@ def _tilde_and_square(x: float, y: float, z: float) -> tuple[Floats, Floats]:
 
 
 def rotation_from_z(axis: Floats) -> Floats:
-    """A turn that takes z to a unit axis; exact for axes along x, y and z."""
+    """A rotation that takes z to a unit axis; exact for axes along x, y and z."""
     x, y, z = (float(v) for v in axis)
     if z < 0.0:  # half a turn about x first, then the short way: 1 + z is never small
         flip = np.diag([1.0, -1.0, -1.0])

@@ -27,7 +27,7 @@ class Scale:
     end: float
 
     def __call__(self, x: Floats) -> Floats:
-        """Where values lie."""
+        """Positions of values."""
         placed: Floats = self.start + (np.asarray(x) - self.low) / (self.high - self.low) * (
             self.end - self.start
         )
@@ -74,11 +74,11 @@ class Drawing:
         return Scale(*self.y, self.height - BOTTOM, TOP)
 
     def curve(self, x: Floats, y: Floats, kind: str) -> str:
-        """A curve of a class of the style sheet; NaN breaks it."""
+        """A curve with a class of the style sheet; NaN breaks it."""
         return f'<path class="{kind}" d="{outline(self.across(x), self.up(y))}"/>'
 
     def area(self, x: Floats, low: Floats, high: Floats, kind: str) -> str:
-        """What is between two curves."""
+        """The area between two curves."""
         there, back = (
             outline(self.across(x), self.up(low)),
             outline(self.across(x[::-1]), self.up(high[::-1])),
@@ -91,7 +91,7 @@ class Drawing:
         return f'<circle class="{kind}" {at} r="5"/>'
 
     def text(self, said: str, inside: Sequence[str]) -> str:
-        """The element: axes and what is inside; `said` is read out for it."""
+        """The element: axes and contents; `said` is its label for screen readers."""
         label = html.escape(said)
         size = f'viewBox="0 0 {self.width:g} {self.height:g}"'
         return "\n".join([f'<svg {size} role="img" aria-label="{label}">', *self._axes(), *inside, "</svg>"])

@@ -14,7 +14,7 @@ MOST_ROWS = 60  # of a table in a notebook, which is a glance
 
 
 def number(value: float | None, digits: int = 6) -> str:
-    """A number as people write it: short, and '-' for none."""
+    """A number in short form; '-' for None."""
     if value is None:
         return "-"
     text = f"{value:.{digits}g}"
@@ -87,7 +87,7 @@ def html_lines(lines: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Report:
-    """What a result or a command says: lines, a table under its title, more lines, and parts like it.
+    """Output of a result or command: lines, a table with its title, more lines, and nested reports.
 
     The same for a terminal and for a notebook. Where a line is broken it goes on behind `under`.
     """

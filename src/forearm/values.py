@@ -1,4 +1,4 @@
-"""Numbers, names, arrays and poses that somebody gave: taken over checked, or refused with a reason."""
+"""Validation of numbers, names, arrays and poses given by a caller."""
 
 from __future__ import annotations
 

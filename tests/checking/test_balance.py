@@ -316,9 +316,9 @@ def test_what_slides_is_hopeless_for_all_that_carry_it() -> None:
     arm = arm.replace(tree=tuple(tree))
     found = balance(arm)
     assert dict(found.hopeless) == {
-        "joint1": "joint3 slides the load",
-        "joint2": "joint3 slides the load",
-        "joint3": "a sliding joint carries its load itself",
+        "joint1": "joint3 moves the load along a line",
+        "joint2": "joint3 moves the load along a line",
+        "joint3": "a prismatic joint carries its load directly",
     }
     assert [w.joint for w in found.counterweights] == ["joint4"]
     balanced = with_counterweights(arm, found.counterweights)

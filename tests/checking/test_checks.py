@@ -414,7 +414,7 @@ def test_what_the_published_puma_is_warned_about(tmp_path: Path) -> None:
         load(tmp_path / "mine.toml")
     texts = [str(w.message) for w in caught]
     assert len(texts) == 2
-    assert texts[0].startswith("puma560: the principal moments break the triangle inequality")
+    assert texts[0].startswith("puma560: the principal moments violate the triangle inequality")
     assert "link1 (0 + 0 < 0.35 kg m^2), link3 (0.0125 + 0.066 < 0.086 kg m^2)" in texts[0]
     assert texts[1].startswith("puma560: inertia without mass: link1.")
     places = {f.code: f.place for f in warnings_of(arm)}
@@ -459,7 +459,7 @@ def test_the_note_says_what_gravity_costs() -> None:
     for joint, worst in zip(arm.joints, found.worst, strict=True):
         assert f"{joint.name} {worst:.4g}" in notes[0].text
     free = gravity_findings(arm.replace(gravity=np.zeros(3)), balance(arm.replace(gravity=np.zeros(3))))
-    assert [f.text for f in free] == ["the arm is balanced: gravity costs no torque."]
+    assert [f.text for f in free] == ["the arm is balanced: gravity exerts no torque."]
 
 
 # ------------------------------------------------------------------------------ the numbers behind the checks

@@ -118,7 +118,7 @@ def test_springs_that_do_not_give_are_as_good_as_none(kind: str) -> None:
     assert not any(f.code == "units-stiffness" for f in check(arm))
     stiff = [f for f in check(one(kind, elasticity=Elasticity(stiffness=K * ABOVE))) if f.level == "warning"]
     assert [f.code for f in stiff] == ["units-stiffness"]
-    assert "which nothing shows: see whether its stiffness is in N" in stiff[0].text
+    assert "which is negligible: check whether its stiffness is in N" in stiff[0].text
     assert "or leave its elasticity out" in stiff[0].text
 
 
@@ -139,7 +139,7 @@ def test_gravity_counts_where_it_is_more_than_the_effort() -> None:
 
     assert made(ABOVE) == []
     (only,) = made(BELOW)
-    assert f"{name}: under {worst:.4g} N m, gravity at worst, its spring gives by 3 deg" in only.text
+    assert f"{name}: under {worst:.4g} N m, the largest gravity torque, its spring gives by 3 deg" in only.text
 
 
 def test_nothing_is_known_of_a_spring_without_a_load() -> None:
@@ -271,7 +271,7 @@ def test_springs_that_no_controller_sees_are_noted() -> None:
     assert codes(one(elasticity=Elasticity(stiffness=K * BELOW))) == []
     only = found(one(elasticity=Elasticity(stiffness=K * ABOVE)))
     assert (only.level, only.code, only.place) == ("note", "elastic-frequency", "turn")
-    assert "faster than the 500 Hz that a controller at 1 kHz sees: turn 500 Hz with the other" in only.text
+    assert "faster than 500 Hz, which a controller at 1 kHz cannot sample: turn 500 Hz with the other" in only.text
     assert (
         f"has 500 Hz; a simulation in fixed steps follows it with {1.0 / (500.0 * STEPS):.2g} s or"
         in only.text
@@ -301,7 +301,7 @@ def test_an_arm_that_swings_fast_as_a_whole_only_names_the_joint_that_does() -> 
     assert fastest_oscillation(arm, np.zeros(2))[0] > 0.5 * SAMPLED
     (note,) = elasticity_findings(arm, balance(arm))
     assert (note.code, note.place) == ("elastic-frequency", "second")
-    assert "sees. The fastest oscillation, mostly of second, has" in note.text
+    assert "cannot sample. The fastest oscillation, mostly of second, has" in note.text
 
 
 def test_a_spline_that_falls_is_an_error_that_names_the_joint() -> None:
@@ -380,7 +380,7 @@ def test_bristles_that_no_controller_sees_are_noted(drive: dict[str, Any], side:
     assert made(BELOW) == []
     (only,) = made(ABOVE)
     assert (only.level, only.code, only.place) == ("note", "bristle-frequency", "turn")
-    assert "on its bristles it swings with 500 Hz" in only.text
+    assert "it oscillates on its bristles at 500 Hz" in only.text
     assert "fixed steps follows it with 0.0002 s or less" in only.text
 
 

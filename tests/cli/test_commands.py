@@ -79,7 +79,7 @@ def test_info_shows_tables_and_a_drawing(capsys: Capture, monkeypatch: pytest.Mo
     for piece in ("standard Denavit-Hartenberg", "0.4318", "17.4", "-62.6111", "from the side", "# base"):
         assert piece in out
     assert err == ""
-    assert "\nData\nThe principal moments break the triangle inequality" in out
+    assert "\nData\nThe principal moments violate the triangle inequality" in out
 
 
 @pytest.mark.parametrize("columns", [60, 80, 100, 160])

@@ -102,7 +102,7 @@ def test_tables_fit_the_terminal(
 
 def test_check_says_what_no_controller_sees(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     out = " ".join(called(capsys, "check", path).split())
-    assert "warnings: 0 Nothing implausible found. note [elastic-frequency] springs swing faster" in out
+    assert "warnings: 0 Nothing implausible found. note [elastic-frequency] springs oscillate faster" in out
     assert "joint7 721.2 Hz with the other joints held" in out
     found = json.loads(called(capsys, "check", path, "--json"))["findings"]
     assert [(f["level"], f["code"], f["place"]) for f in found] == [

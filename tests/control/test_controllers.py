@@ -301,7 +301,7 @@ def test_savings_of_the_documents() -> None:
     assert 0.0 < found["no gravity"].saved < 0.07
     assert 0.5 < found["3 joints locked"].saved < 0.65
     assert 0.05 < found["no velocity terms"].torque_error < 0.5
-    assert found["counterbalanced"].torque_error > 0.5, "a sliding joint carries its load itself"
+    assert found["counterbalanced"].torque_error > 0.5, "a prismatic joint carries its load directly"
     assert "joint3" in found["counterbalanced"].cost
     puma = {s.name: s for s in control.savings(fa.load("puma560-akb"), locked=2)}
     assert puma["counterbalanced"].torque_error < 1e-12

@@ -247,7 +247,7 @@ def test_loading_warns_on_bodies_that_cannot_exist(tmp_path: Path) -> None:
         robot(link("a", '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="2.5"/></inertial>'))
     )
     with pytest.warns(
-        ModelWarning, match=r"^r: the principal moments break the triangle inequality.*: a \(1 \+ 1 < 2.5"
+        ModelWarning, match=r"^r: the principal moments violate the triangle inequality.*: a \(1 \+ 1 < 2.5"
     ):
         fa.load(file)
     file.write_bytes(robot(link("a", '<inertial><inertia ixx="1" iyy="1" izz="1"/></inertial>')))

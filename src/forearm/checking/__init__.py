@@ -1,6 +1,6 @@
-"""Is this arm plausible? Checks of links, geometry, limits and structure, and what gravity costs it.
+"""Plausibility checks of links, geometry, limits and structure, and gravity balance.
 
-Errors are found when an arm is loaded; what is found here can be computed with, but should be looked at.
+Errors are found when an arm is loaded; these findings do not prevent computation, but deserve attention.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Checks of angles: those that were rounded on their way into the file."""
+"""Checks of angles that were rounded in the file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SHOWN = 6
 
 
 def angle_findings(arm: Arm) -> list[Finding]:
-    """Angles that stand a little beside a multiple of 45 degrees."""
+    """Angles slightly off a multiple of 45 degrees."""
     found = rounded_angles(arm)
     if not found:
         return []

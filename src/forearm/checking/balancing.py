@@ -1,5 +1,5 @@
-"""What gravity costs: is the arm balanced, what does each joint hold at worst,
-which counterweights would remove it.
+"""Gravity: whether the arm is balanced, the largest gravity torque of each joint, and
+the counterweights that would cancel it.
 
 Waters IV, counterbalancing.
 """
@@ -22,20 +22,20 @@ from forearm.kinematics.poses import body_poses
 from forearm.spatial import Floats, combine_bodies, inverse_pose
 from forearm.values import check_name, check_number, frozen_array
 
-STARTS = 24  # the best samples of each joint that are climbed from
-CORNERS = 16  # postures at the limits, climbed from too
+STARTS = 24  # the best samples of each joint, from which the search climbs
+CORNERS = 16  # configurations at the limits, also starting points
 SWEEPS = 40
-SETTLED = 1e-11  # a sweep that gains less, relative, is the last
+SETTLED = 1e-11  # relative gain below which a sweep is the last
 STRIDES = (1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 LONGEST_CLIMB = 8  # joints; longer arms are sampled instead
-SAMPLES = 4000  # postures looked at first
-LEVEL = 1e-12  # sine of the angle below which directions are the same
+SAMPLES = 4000  # configurations sampled first
+LEVEL = 1e-12  # sine of the angle below which directions count as equal
 BALANCED = 1e-9  # of mass x gravity x (distance of the centre + 1 m): less is rounding
 
 
 @record
 class Counterweight:
-    """A point mass on a link that makes gravity's torque at its joint vanish.
+    """A point mass on a link that cancels the gravity torque at its joint.
 
     Args:
         joint: name of the joint.
@@ -62,15 +62,15 @@ class Counterweight:
 
 @record
 class Balance:
-    """Gravity's worst torque at each joint, and what would remove it.
+    """Largest gravity torque of each joint, and counterweights that cancel it.
 
     Attributes:
         worst: largest torque (force) of gravity (n,), N m (N).
         postures: joint coordinates (n, n) at which it is reached, a row per joint.
-        balanced: (n,), whether gravity has no torque there.
+        balanced: (n,), whether gravity exerts no torque there.
         climbed: False where the worst case was sampled and not climbed to.
-        counterweights: what removes it.
-        hopeless: joints that this way of placing weights cannot balance, and why.
+        counterweights: masses that cancel it.
+        hopeless: joints that fixed counterweights cannot balance, and why.
     """
 
     worst: Floats
@@ -86,7 +86,7 @@ class Balance:
 
 
 def balance(arm: Arm, distance: float = 0.2) -> Balance:
-    """What gravity costs an arm, and counterweights that would remove it.
+    """Largest gravity torques of an arm, and counterweights that cancel them.
 
     Args:
         arm: the arm.
@@ -153,7 +153,7 @@ def with_counterweights(arm: Arm, weights: tuple[Counterweight, ...]) -> Arm:
 
 
 def gravity_findings(arm: Arm, found: Balance) -> list[Finding]:
-    """A joint that cannot hold itself is a warning; what gravity costs is a note."""
+    """A warning for joints that cannot hold gravity; a note on the largest gravity torques."""
     findings = []
     for i, joint in enumerate(arm.joints):
         if joint.max_effort and found.worst[i] > joint.max_effort:
@@ -166,9 +166,9 @@ def gravity_findings(arm: Arm, found: Balance) -> list[Finding]:
     heavy = [f"{j.name} {found.worst[i]:.4g}" for i, j in enumerate(arm.joints) if not found.balanced[i]]
     least = "" if found.climbed else " (at least: sampled, not climbed to)"
     text = (
-        f"gravity at worst{least}, N m (N): " + ", ".join(heavy)
+        f"largest gravity torques{least}, N m (N): " + ", ".join(heavy)
         if heavy
-        else "the arm is balanced: gravity costs no torque"
+        else "the arm is balanced: gravity exerts no torque"
     )
     findings.append(Finding("note", "gravity", arm.name, f"{text}."))
     return findings
@@ -296,8 +296,8 @@ def _counterweights(
         off = com - along * body.axis
         if body.kind == "prismatic":
             if mass > 0.0 and not level[index]:
-                hopeless.append((body.joint.name, "a sliding joint carries its load itself"))
-            reason = f"{body.joint.name} slides the load" if mass > 0.0 else reason
+                hopeless.append((body.joint.name, "a prismatic joint carries its load directly"))
+            reason = f"{body.joint.name} moves the load along a line" if mass > 0.0 else reason
         elif level[index]:
             pass  # gravity does no work here, and every joint before it is level too
         elif reason is not None:
@@ -324,7 +324,7 @@ def _counterweights(
 
 
 def _level_joints(arm: Arm) -> list[bool]:
-    """Whether gravity can do no work at a joint whatever the posture: a turn about it, or a slide across it.
+    """Whether gravity never does work at a joint: a rotation about it, or a translation across it.
 
     So it is where every joint before it turns about gravity's direction or slides, and it does likewise.
     """

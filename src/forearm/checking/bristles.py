@@ -1,4 +1,4 @@
-"""Checks of LuGre's friction: bristles that bend too far, swing too fast, or are damped too much."""
+"""Checks of LuGre friction: bristle deflection, natural frequency and damping."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def bristle_figures(arm: Arm) -> list[BristleFigures]:
 
 
 def bristle_findings(arm: Arm) -> list[Finding]:
-    """Bristles that do not go with the joint they are given to."""
+    """Findings on bristles that do not suit their joint."""
     rough = {figures.joint: figures for figures in bristle_figures(arm)}
     if not rough:
         return []
@@ -94,7 +94,7 @@ def _swing(figures: BristleFigures, moved: tuple[float, float]) -> Iterator[Find
     """sqrt(sigma0 / m) of what sticks, and the damping ratio sigma1 / (2 sqrt(sigma0 m))."""
     least, most = moved
     if least <= 0.0:
-        return  # a joint that moves nothing, of which another check tells
+        return  # a joint that moves nothing, reported by another check
     critical = 2.0 * math.sqrt(figures.stiffness * most)
     if figures.damping > DAMPED * critical:
         text = (
@@ -106,7 +106,7 @@ def _swing(figures: BristleFigures, moved: tuple[float, float]) -> Iterator[Find
     highest = math.sqrt(figures.stiffness / least) / (2.0 * math.pi)
     if highest > 0.5 * SAMPLED:
         text = (
-            f"{figures.joint}: on its bristles it swings with {highest:.4g} Hz, faster than the "
+            f"{figures.joint}: it oscillates on its bristles at {highest:.4g} Hz, faster than the "
             f"{0.5 * SAMPLED:g} Hz that a controller at {SAMPLED / 1e3:g} kHz sees; a simulation in fixed "
             f"steps follows it with {1.0 / (STEPS * highest):.2g} s or less."
         )

@@ -1,4 +1,4 @@
-"""Checks of motors and friction: data sheets have other units, and figures for the other side of the gear."""
+"""Checks of motors and friction: wrong units, or values for the other side of the gear."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WEAK = 0.1  # of max_speed or max_effort: what a motor can is often less, seldom
 
 
 def drive_findings(arm: Arm) -> list[Finding]:
-    """Rotors, gear ratios, motors and friction that do not go with the joint they are given to."""
+    """Findings on rotors, gear ratios, motors and friction that do not suit their joint."""
     whole = sum(link.mass for link in arm.links[1:]) * reach(arm) ** 2
     return [f for joint in arm.tree if joint.kind != "fixed" for f in _joint(joint, whole)]
 
@@ -47,7 +47,7 @@ def _rotor(joint: Joint, motor: Motor, whole: float) -> Iterator[Finding]:
 
 
 def _speed(joint: Joint, motor: Motor) -> Iterator[Finding]:
-    """The speed at which the motor's own voltage is all that it can be given, V / (N Kt). Swartz (11)."""
+    """The speed at which back-EMF equals the largest voltage, V / (N Kt). Swartz (11)."""
     if motor.max_voltage is None or motor.torque_constant is None or not joint.max_speed:
         return
     fastest = motor.max_voltage / (abs(motor.gear_ratio) * motor.torque_constant)
@@ -60,7 +60,7 @@ def _speed(joint: Joint, motor: Motor) -> Iterator[Finding]:
 
 
 def _torque(joint: Joint, motor: Motor) -> Iterator[Finding]:
-    """What the motor gives at its largest current i, N Kt i."""
+    """Motor torque at the largest current i, N Kt i."""
     if motor.max_current is None or motor.torque_constant is None or not joint.max_effort:
         return
     strongest = abs(motor.gear_ratio) * motor.torque_constant * motor.max_current

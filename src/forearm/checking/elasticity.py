@@ -32,7 +32,7 @@ ROUNDING = 1e-12  # of a direction
 
 @dataclass(frozen=True)
 class SpringFigures:
-    """What the spring of a joint makes of it, the other joints held.
+    """Oscillation of one joint on its spring, the other joints locked.
 
     Attributes:
         joint: name of the joint.
@@ -105,9 +105,7 @@ def fastest_oscillation(arm: Arm, q: Floats) -> tuple[float, int]:
 
 
 def elasticity_findings(arm: Arm, cost: Balance) -> list[Finding]:
-    """Springs, damping and gaps that do not go with the joint they are given to, and oscillations that are
-    fast.
-    """
+    """Findings on springs, damping and gaps that do not suit their joint, and on fast oscillations."""
     if not is_elastic(arm):
         return []
     postures = spread_postures(arm, POSTURES)
@@ -125,9 +123,9 @@ def elasticity_findings(arm: Arm, cost: Balance) -> list[Finding]:
 
 
 def _static(joint: Joint, spring: Elasticity, gravity: float) -> Iterator[Finding]:
-    """How far the spring gives under the most that it carries, the gap apart."""
+    """Findings on the spring's deflection under its largest load, gap excluded."""
     effort = joint.max_effort or 0.0
-    load, what = (effort, "its max_effort") if effort >= gravity else (gravity, "gravity at worst")
+    load, what = (effort, "its max_effort") if effort >= gravity else (gravity, "the largest gravity torque")
     if load <= 0.0:
         return
     given = float(deflection_of(spring, load)) - spring.half_gap
@@ -143,7 +141,7 @@ def _static(joint: Joint, spring: Elasticity, gravity: float) -> Iterator[Findin
         yield warning(joint.name, "units-stiffness", under + why)
     elif given < STIFF[joint.kind]:
         why = (
-            f"{given:.2g} {'rad' if turns else 'm'}, which nothing shows: see whether its stiffness is in "
+            f"{given:.2g} {'rad' if turns else 'm'}, which is negligible: check whether its stiffness is in "
             f"{'N m/rad' if turns else 'N/m'}, or leave its elasticity out."
         )
         yield warning(joint.name, "units-stiffness", under + why)
@@ -192,9 +190,9 @@ def _carrier(arm: Arm, joint: Joint, spring: Elasticity, motor: Motor) -> Iterat
 
 
 def _oscillations(arm: Arm, postures: Floats, seen: list[list[SpringFigures]]) -> Iterator[Finding]:
-    """Springs that swing faster than a controller sees, and the steps that would follow them."""
+    """Findings on oscillations faster than a controller samples, and the step that resolves them."""
     if any(figures.link_inertia <= 0.0 for row in seen for figures in row):
-        return  # a joint that moves nothing, of which another check tells
+        return  # a joint that moves nothing, reported by another check
     try:
         fastest, freedom = max(fastest_oscillation(arm, q) for q in postures)
     except np.linalg.LinAlgError:  # the same, of another joint
@@ -205,7 +203,8 @@ def _oscillations(arm: Arm, postures: Floats, seen: list[list[SpringFigures]]) -
     fast = {name: f for name, f in highest.items() if f > 0.5 * SAMPLED}
     named = ", ".join(f"{name} {f:.4g} Hz" for name, f in fast.items())
     text = (
-        f"springs swing faster than the {0.5 * SAMPLED:g} Hz that a controller at {SAMPLED / 1e3:g} kHz sees"
+        f"springs oscillate faster than {0.5 * SAMPLED:g} Hz, which a controller at {SAMPLED / 1e3:g} kHz cannot "
+        f"sample"
         f"{f': {named} with the other joints held' if fast else ''}. The fastest oscillation, mostly of "
         f"{arm.joints[freedom].name}, has {fastest:.4g} Hz; a simulation in fixed steps follows it with "
         f"{1.0 / (STEPS * fastest):.2g} s or less."

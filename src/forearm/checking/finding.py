@@ -1,4 +1,4 @@
-"""One thing that a check has to say."""
+"""A finding of a check."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Level = Literal["error", "warning", "note"]
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found.
+    """A finding.
 
     Attributes:
         level: "error", "warning" or "note".

@@ -1,4 +1,4 @@
-"""Every check on one arm, in the order in which a reader wants them."""
+"""All checks of one arm, most important first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from forearm.checking.structure import structure_findings
 
 
 def check(arm: Arm, cost: Balance | None = None) -> tuple[Finding, ...]:
-    """What is implausible about an arm that could be loaded; no warnings for a sound one.
+    """Implausible properties of a loaded arm; no warnings for a sound one.
 
     Args:
         arm: the arm.

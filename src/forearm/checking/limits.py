@@ -15,13 +15,13 @@ FAST = {"revolute": 200.0, "prismatic": 50.0}  # rad/s, m/s at the joint
 
 
 def limit_findings(arm: Arm) -> list[Finding]:
-    """Ranges of nothing, of many turns, of a stroke in millimetres; speeds and efforts of nothing."""
+    """Findings on empty ranges, many turns, strokes in millimetres, and zero speeds and efforts."""
     found = [f for joint in arm.joints for f in _joint(joint)]
     unlimited = [
         j.name for j in arm.joints if j.kind == "prismatic" and not all(map(math.isfinite, j.limits))
     ]
     if unlimited:
-        text = f"sliding without limits: {', '.join(unlimited)}. Give limits = [lower, upper] in m."
+        text = f"prismatic joints without limits: {', '.join(unlimited)}. Give limits = [lower, upper] in m."
         found.append(Finding("warning", "limits-missing", ", ".join(unlimited), text))
     return found
 
@@ -45,8 +45,4 @@ def _joint(joint: Joint) -> Iterator[Finding]:
         yield warning(joint.name, "units-speed", f"max_speed is {joint.max_speed:g} {unit}.")
     for name in ("max_speed", "max_effort"):
         if getattr(joint, name) == 0.0:
-            yield warning(
-                joint.name,
-                "limits-empty",
-                f"{name} is 0, so it cannot move; leave it out if it is not known.",
-            )
+            yield warning(joint.name, "limits-empty", f"{name} is 0, so it cannot move; omit it if unknown.")

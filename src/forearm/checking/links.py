@@ -21,9 +21,9 @@ def triangle_violations(arm: Arm) -> list[Finding]:
     if not wrong:
         return []
     text = (
-        "the principal moments break the triangle inequality, as no real body's can: "
+        "the principal moments violate the triangle inequality, which no real body can: "
         f"{', '.join(text for _, text in wrong)}. The arm can be computed with; "
-        "usually a moment was left out, or is about another point."
+        "usually a moment is missing, or refers to another point."
     )
     return [Finding("warning", "triangle-inequality", ", ".join(name for name, _ in wrong), text)]
 
@@ -34,8 +34,7 @@ def inertia_without_mass(arm: Arm) -> list[Finding]:
     if not names:
         return []
     text = (
-        f"inertia without mass: {', '.join(names)}. Torques are right only if the mass "
-        "truly cannot matter there."
+        f"inertia without mass: {', '.join(names)}. Torques are right only if the mass has no effect there."
     )
     return [Finding("warning", "inertia-without-mass", ", ".join(names), text)]
 
@@ -58,7 +57,7 @@ def mass_without_inertia(arm: Arm) -> list[Finding]:
     if not names:
         return []
     text = (
-        f"mass without inertia: {', '.join(names)}. Each is computed as a point mass; give its "
-        "inertia if it is none."
+        f"mass without inertia: {', '.join(names)}. Each is treated as a point mass; give its "
+        "inertia otherwise."
     )
     return [Finding("warning", "mass-without-inertia", ", ".join(names), text)]

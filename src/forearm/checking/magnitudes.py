@@ -1,6 +1,4 @@
-"""Checks of size: is the centre of mass near the arm, is a link as dense as matter,
-are units off by a thousand.
-"""
+"""Checks of magnitude: position of the centre of mass, density, units wrong by a factor of 1000."""
 
 from __future__ import annotations
 

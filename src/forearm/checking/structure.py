@@ -1,4 +1,4 @@
-"""Checks of the whole: joints that move nothing, and a hand that is not moved."""
+"""Checks of the structure: joints that move nothing, and a hand that no joint moves."""
 
 from __future__ import annotations
 

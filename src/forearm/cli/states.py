@@ -77,5 +77,5 @@ def read_numbers(text: str, name: str, count: int, who: str = "it needs") -> Flo
     if len(values) != count:
         raise InputError(f"--{name}: {who} {count} finite numbers, got {len(values)}: {shorten(text)}.")
     if len(values) and np.abs(values).max() > LARGEST:
-        raise InputError(f"--{name}: values must not exceed {LARGEST:g}, got {shorten(text)}.")
+        raise InputError(f"--{name}: no number may exceed {LARGEST:g}, got {shorten(text)}.")
     return values

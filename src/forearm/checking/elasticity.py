@@ -203,8 +203,8 @@ def _oscillations(arm: Arm, postures: Floats, seen: list[list[SpringFigures]]) -
     fast = {name: f for name, f in highest.items() if f > 0.5 * SAMPLED}
     named = ", ".join(f"{name} {f:.4g} Hz" for name, f in fast.items())
     text = (
-        f"springs oscillate faster than {0.5 * SAMPLED:g} Hz, which a controller at {SAMPLED / 1e3:g} kHz cannot "
-        f"sample"
+        f"springs oscillate faster than {0.5 * SAMPLED:g} Hz, which a controller at {SAMPLED / 1e3:g} kHz "
+        "cannot sample"
         f"{f': {named} with the other joints held' if fast else ''}. The fastest oscillation, mostly of "
         f"{arm.joints[freedom].name}, has {fastest:.4g} Hz; a simulation in fixed steps follows it with "
         f"{1.0 / (STEPS * fastest):.2g} s or less."

@@ -58,7 +58,8 @@ def pages() -> dict[str, str]:
 
 def names_of(title: str) -> list[str]:
     """The public names of a page."""
-    return [name for name in _module(title).__all__ if name not in ROOMS and name != "__version__"]
+    hidden = (*ROOMS, "__version__") if title == "forearm" else ()
+    return [name for name in _module(title).__all__ if name not in hidden]
 
 
 def _module(title: str) -> ModuleType:

@@ -18,6 +18,7 @@ from forearm.palette import PAGE, PAGE_ON_DARK
 
 FOLDER = "studio"  # of the site, where the pages go
 AZIMUTH, ELEVATION = np.radians(-62.0), np.radians(22.0)  # from where posters show an arm
+LIVE_PAGES = "<!-- live pages -->"  # in the gallery
 MARGIN = 0.08  # around it, of its size
 STANDING = [0.0, 0.8, -1.6, 0.0, 0.5, 0.0]
 AWAY = [1.2, -0.2, -0.6, 0.6, 0.9, -0.5]
@@ -162,6 +163,15 @@ def poster(touch: Touch) -> str:
     )
 
 
+def live_pages() -> str:
+    """Every page of the studio as a poster with its words, for the gallery."""
+    cards = [
+        f'<a href="{FOLDER}/{page_name(chapter)}">{poster(touch)}<b>{touch.arm}</b>{touch.words}</a>'
+        for chapter, touch in CHAPTERS.items()
+    ]
+    return f'<div class="gallery">{"".join(cards)}</div>'
+
+
 def github_slug(title: str, separator: str) -> str:
     """The anchor of a heading as GitHub writes it, where the same pages are read too."""
     return re.sub(r"\s", separator, re.sub(r"[^\w\s-]", "", title).strip().lower())
@@ -176,6 +186,8 @@ def on_config(config: Any) -> None:
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """The chapter with its arm before the second heading."""
+    if LIVE_PAGES in markdown:
+        return markdown.replace(LIVE_PAGES, live_pages())
     touch = CHAPTERS.get(page.file.src_uri)
     if touch is None:
         return markdown

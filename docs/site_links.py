@@ -59,11 +59,16 @@ def learn_uses(path: str, text: str) -> None:
         _uses.setdefault(name, []).append((path, title))
 
 
-def known(name: str) -> str:
-    """The longest beginning of a dotted name that has an entry, under the name where it is at home."""
+def listed(name: str) -> str:
+    """The longest beginning of a dotted name that has an entry, or nothing."""
     while name and name not in _pages:
         name = name.rpartition(".")[0]
-    return _same.get(name, name)
+    return name
+
+
+def known(name: str) -> str:
+    """The same, under the name where it is at home."""
+    return _same.get(listed(name), listed(name))
 
 
 def address(name: str, page: str) -> str:
@@ -109,17 +114,14 @@ def _with_link(found: re.Match[str], page: str) -> str:
     if found["kept"]:
         return found[0]
     plain = re.sub(r"<[^>]*>", "", found[0])
-    name = f"forearm.{plain.partition('.')[2]}"
-    target = known(name)
-    if not target:
+    name = listed(f"forearm.{plain.partition('.')[2]}")
+    if not name:
         return found[0]
-    steps = next(
-        n for n in range(name.count("."), 0, -1) if known(".".join(name.split(".")[: n + 1])) == target
-    )
     dot = '<span class="o">.</span>' if found["block"] else "."
     pieces = found[0].split(dot)
-    linked, rest = dot.join(pieces[: steps + 1]), "".join(dot + piece for piece in pieces[steps + 1 :])
-    return f'<a href="{address(target, page)}">{linked}</a>{rest}'
+    steps = name.count(".") + 1
+    rest = "".join(dot + piece for piece in pieces[steps:])
+    return f'<a href="{address(known(name), page)}">{dot.join(pieces[:steps])}</a>{rest}'
 
 
 def _with_types(found: re.Match[str], page: str) -> str:

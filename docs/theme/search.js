@@ -5,12 +5,14 @@
 
 const WEIGHTS = { title: 12, heading: 8, text: 1 }, WHOLE = 2, MOST = 40, AROUND = 70;
 
-// What is typed as words; "fa.dynamics.inverse" is one, and so is "a-b".
+// What is typed as words; "dynamics.inverse" is one, and so are "a-b" and what follows "fa.".
 function wordsOf(query) {
-  return [...new Set(query.toLowerCase().split(/[^\p{L}\p{N}_.-]+/u).map((word) => word.replace(/^[.-]+|[.-]+$/g, "")).filter(Boolean))];
+  const words = query.toLowerCase().split(/[^\p{L}\p{N}_.-]+/u).map((word) => word.replace(/^[.-]+|[.-]+$/g, "").replace(/^fa\./, ""));
+  return [...new Set(words.filter(Boolean))];
 }
 
-const escaped = (word) => word.replace(/[.*+?^${}()|[\]\\-]/g, "\\$&");
+// Words have no other sign that means something in a regular expression.
+const escaped = (word) => word.replace(/\./g, "\\.");
 // The beginning of a word: a dot or an underscore in a name also starts one.
 const beginning = (word) => new RegExp(`(?<![\\p{L}\\p{N}])${escaped(word)}`, "giu");
 const whole = (word) => new RegExp(`(?<![\\p{L}\\p{N}])${escaped(word)}(?![\\p{L}\\p{N}_])`, "iu");

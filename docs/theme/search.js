@@ -5,9 +5,9 @@
 
 const WEIGHTS = { title: 12, heading: 8, text: 1 }, WHOLE = 2, MOST = 40, AROUND = 70;
 
-// What is typed as words; "dynamics.inverse" is one, and so are "a-b" and what follows "fa.".
+// What is typed as words; "dynamics.inverse" is one, and so is what follows "fa.".
 function wordsOf(query) {
-  const words = query.toLowerCase().split(/[^\p{L}\p{N}_.-]+/u).map((word) => word.replace(/^[.-]+|[.-]+$/g, "").replace(/^fa\./, ""));
+  const words = query.toLowerCase().split(/[^\p{L}\p{N}_.]+/u).map((word) => word.replace(/^\.+|\.+$/g, "").replace(/^fa\./, ""));
   return [...new Set(words.filter(Boolean))];
 }
 

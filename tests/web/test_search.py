@@ -62,7 +62,7 @@ def test_names_of_the_reference_are_headings_in_full() -> None:
 
 @in_node
 def test_a_query_is_words_without_signs() -> None:
-    assert run("wordsOf('  Fa.simulate, (a-b) a-b ... fa.load!')") == ["simulate", "a-b", "load"]
+    assert run("wordsOf('  Fa.simulate, (a-b) a-b ... fa.load!')") == ["simulate", "a", "b", "load"]
 
 
 @in_node

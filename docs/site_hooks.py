@@ -22,6 +22,8 @@ LIVE_PAGES = "<!-- live pages -->"  # in the gallery
 MARGIN = 0.08  # around it, of its size
 STANDING = [0.0, 0.8, -1.6, 0.0, 0.5, 0.0]
 AWAY = [1.2, -0.2, -0.6, 0.6, 0.9, -0.5]
+REACHING = [0.4, -1.2, 1.5, -0.3, 0.7, 0.0]
+HIGH = [-0.6, -1.6, 0.8, -0.8, 0.5, 0.0]
 BENT = [0.3, -0.6, 0.2, -2.1, 0.2, 1.7, 0.6]
 
 
@@ -109,9 +111,31 @@ CHAPTERS = {
     ),
     "identification.md": Touch("ur10", "Which joints carry the payload? Change it.", {"tab": "world"}),
     "conventions.md": Touch("panda", "The frame of every link.", {"q": BENT, "show": {"frames": True}}),
-    "elastic-joints.md": Touch(
-        "puma560", "The arm with rigid joints: pull it, and think of springs.", {"q": STANDING}
+    "elastic-joints.md": Touch("puma560", "The same arm with rigid joints, to compare.", {"q": STANDING}),
+    "counts.md": Touch("puma560-akb", "Armstrong's PUMA, whose inverse dynamics are counted.", {}),
+    "schedules.md": Touch("stanford", "The arm whose inverse dynamics are scheduled.", {}),
+    "live-studio.md": Touch("ur5", "What a tab shows, here without a program that sends.", {"q": REACHING}),
+    "paths.md": Touch("panda", "Drag the hand along a line; joints near a limit are marked.", {"q": BENT}),
+    "time-optimal.md": Touch(
+        "ur5",
+        "From rest to rest within the limits.",
+        {"q": REACHING, "mode": "plan", "q1": HIGH, "tab": "move"},
     ),
+    "motions.md": Touch(
+        "cmu-dd",
+        "A motion to play; the Export panel saves it as a table.",
+        {"mode": "plan", "q1": AWAY, "tab": "move"},
+    ),
+    "optimise.md": Touch(
+        "ur10", "Torques with 5 kg in the hand: which motor is the largest?", {"q": REACHING, "payload": 5}
+    ),
+    "excitation.md": Touch(
+        "panda", "Change the payload: in which postures do the torques tell?", {"q": BENT, "tab": "world"}
+    ),
+    "calibration.md": Touch(
+        "ur10", "Frames of links, whose placement is calibrated.", {"q": REACHING, "show": {"frames": True}}
+    ),
+    "waters-control.md": Touch("stanford", "The arm of the comparison; let it go.", {"mode": "fall"}),
     "documents/swartz.md": Touch("cmu-dd", "The direct-drive arm.", {"mode": "fall"}, True),
     "documents/waters.md": Touch("stanford", "The Stanford arm.", {}),
     "documents/silver.md": Touch("chain3", "Three generic links.", {"mode": "fall"}),

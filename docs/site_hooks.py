@@ -114,28 +114,32 @@ CHAPTERS = {
     "elastic-joints.md": Touch("puma560", "The same arm with rigid joints, to compare.", {"q": STANDING}),
     "counts.md": Touch("puma560-akb", "Armstrong's PUMA, whose inverse dynamics are counted.", {}),
     "schedules.md": Touch("stanford", "The arm whose inverse dynamics are scheduled.", {}),
-    "live-studio.md": Touch("ur5", "What a tab shows, here without a program that sends.", {"q": REACHING}),
-    "paths.md": Touch("panda", "Drag the hand along a line; joints near a limit are marked.", {"q": BENT}),
+    "live-studio.md": Touch(
+        "ascher2", "What a tab shows, here without a program that sends.", {"q": [0.3, 0.2]}
+    ),
+    "paths.md": Touch(
+        "puma560", "Drag the hand along a line; joints at a limit are marked.", {"q": STANDING}
+    ),
     "time-optimal.md": Touch(
         "ur5",
         "From rest to rest within the limits.",
         {"q": REACHING, "mode": "plan", "q1": HIGH, "tab": "move"},
     ),
     "motions.md": Touch(
-        "cmu-dd",
+        "panda",
         "A motion to play; the Export panel saves it as a table.",
-        {"mode": "plan", "q1": AWAY, "tab": "move"},
+        {"q": BENT, "mode": "plan", "q1": [-0.3, -0.2, 0.0, -1.8, 0.0, 1.6, 0.5], "tab": "move"},
     ),
     "optimise.md": Touch(
-        "ur10", "Torques with 5 kg in the hand: which motor is the largest?", {"q": REACHING, "payload": 5}
+        "puma560",
+        "Bars show what the motors must give, with 2 kg in the hand.",
+        {"q": STANDING, "payload": 2},
     ),
-    "excitation.md": Touch(
-        "panda", "Change the payload: in which postures do the torques tell?", {"q": BENT, "tab": "world"}
-    ),
+    "excitation.md": Touch("ascher2", "In which postures do the torques tell the masses apart?", {}),
     "calibration.md": Touch(
-        "ur10", "Frames of links, whose placement is calibrated.", {"q": REACHING, "show": {"frames": True}}
+        "panda", "Frames of links, whose placement is calibrated.", {"q": BENT, "show": {"frames": True}}
     ),
-    "waters-control.md": Touch("stanford", "The arm of the comparison; let it go.", {"mode": "fall"}),
+    "waters-control.md": Touch("puma560", "Let it go, and pull it.", {"q": STANDING}),
     "documents/swartz.md": Touch("cmu-dd", "The direct-drive arm.", {"mode": "fall"}, True),
     "documents/waters.md": Touch("stanford", "The Stanford arm.", {}),
     "documents/silver.md": Touch("chain3", "Three generic links.", {"mode": "fall"}),

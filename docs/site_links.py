@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ TYPES = re.compile(rf'{KEPT}|<span class="n">[A-Z]\w+</span>|<code>[^<]*</code>'
 
 _pages: dict[str, str] = {}  # of the reference, the page of each name
 _same: dict[str, str] = {}  # names under which `forearm` shows what is at home in a room
-_uses: dict[str, list[tuple[str, str]]] = {}  # pages (path, title) by name
+_uses: dict[str, list[tuple[int, str, str]]] = {}  # pages (times, path, title) by name
 
 
 def on_files(files: Any, config: Any) -> None:
@@ -55,8 +56,9 @@ def learn_entries(path: str, text: str) -> None:
 def learn_uses(path: str, text: str) -> None:
     """The names that a page has in its code, in marks or blocks."""
     title = re.sub(r"^# ", "", text.partition("\n")[0])
-    for name in {known(f"forearm{called}") for called in CALLED.findall(text)} - {""}:
-        _uses.setdefault(name, []).append((path, title))
+    times = Counter(known(f"forearm{called}") for called in CALLED.findall(text))
+    for name, count in times.items():
+        _uses.setdefault(name, []).append((count, path, title))
 
 
 def listed(name: str) -> str:
@@ -92,11 +94,11 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 
 def with_uses(body: str, name: str) -> str:
-    """An entry with links to the pages that use the name, before the next heading."""
-    uses = _uses.get(name, [])[:MOST_USES]
+    """An entry with links to the pages that use the name most, before the next heading."""
+    uses = sorted(_uses.get(name, []), key=lambda use: -use[0])[:MOST_USES]
     if not uses:
         return body
-    links = ", ".join(f'<a href="../{path.replace(".md", ".html")}">{title}</a>' for path, title in uses)
+    links = ", ".join(f'<a href="../{path.replace(".md", ".html")}">{title}</a>' for _, path, title in uses)
     own, heading, rest = body.partition("\n## ")
     return f'{own.rstrip()}\n\n<p class="uses">In use: {links}</p>\n\n{heading}{rest}'
 

@@ -72,9 +72,6 @@ LONG_PYTHON = {
 }
 LONG_CONSOLE = {"identification.md-1", "index.md-1", "motions.md-2", "studies.md-1", "trajectories.md-1"}
 each_page = pytest.mark.parametrize("page", PAGES, ids=[path.name for path in PAGES])
-all_pages = pytest.mark.parametrize(
-    "page", PAGES + GENERATED, ids=[path.relative_to(ROOT).as_posix() for path in PAGES + GENERATED]
-)
 
 
 def blocks(language: str) -> list[tuple[str, str]]:
@@ -248,6 +245,11 @@ def test_commands_and_options_in_the_text_exist(page: Path) -> None:
         assert options_of(words[0]).issuperset(options), code
         if options and not re.search(r"\b[A-Z]+\b", code):
             assert _parser(words[0]).parse_known_args(_with_negative_numbers(words))[1] == [], code
+
+
+all_pages = pytest.mark.parametrize(
+    "page", PAGES + GENERATED, ids=[path.relative_to(ROOT).as_posix() for path in PAGES + GENERATED]
+)
 
 
 @all_pages

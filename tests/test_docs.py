@@ -29,10 +29,8 @@ from forearm.parts.database import read_parts
 from forearm.simulation import Schedule
 
 ROOT = Path(__file__).parent.parent
-GENERATED = [
-    ROOT / "docs" / "api.md",
-    *sorted((ROOT / "docs" / "api").glob("*.md")),
-]  # tests/test_api_page.py
+# By tests/test_api_page.py.
+GENERATED = [ROOT / "docs" / "api.md", *sorted((ROOT / "docs" / "api").glob("*.md"))]
 PAGES = [
     ROOT / "README.md",
     *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page not in GENERATED),

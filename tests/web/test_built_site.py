@@ -18,12 +18,11 @@ LARGEST_INDEX = 1_600_000  # bytes
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The documentation, built with warnings as errors."""
     config_module = pytest.importorskip("mkdocs.config", reason="the extra docs is not installed")
-    from mkdocs.commands.build import build
-
+    building = pytest.importorskip("mkdocs.commands.build", reason="the extra docs is not installed")
     folder = tmp_path_factory.mktemp("site")
     config = config_module.load_config(str(DOCS.parent / "mkdocs.yml"), site_dir=str(folder), strict=True)
     config.plugins.on_startup(command="build", dirty=False)
-    build(config)
+    building.build(config)
     return folder
 
 

@@ -57,18 +57,6 @@ def test_what_the_scripts_look_for_is_in_the_template() -> None:
         assert re.search(rf'class="[^"]*\b{name}\b' if kind == "." else f'id="{name}"', template), name
 
 
-def test_the_style_sheet_knows_the_classes_of_pygments_that_the_lexers_give() -> None:
-    pytest.importorskip("pygments", reason="the extra docs is not installed")
-    from pygments import highlight
-    from pygments.formatters import HtmlFormatter
-    from pygments.lexers import PythonLexer
-
-    html = highlight('def f(x: int) -> str:\n    return "a"  # b\n', PythonLexer(), HtmlFormatter())
-    for kind in ("k", "nf", "s2", "c1"):
-        assert f'class="{kind}"' in html
-        assert re.search(rf"\.{kind}[,)]", STYLE)
-
-
 def test_tables_scroll_and_alerts_are_notes() -> None:
     hooks = docs_module("site_hooks")
     page = SimpleNamespace(file=SimpleNamespace(src_uri="x.md"))

@@ -28,38 +28,45 @@ def maker() -> ModuleType:
     return module
 
 
-def entries(maker: ModuleType) -> dict[str, str]:
+@pytest.fixture(scope="module")
+def pages(maker: ModuleType) -> dict[str, str]:
+    made: dict[str, str] = maker.pages()
+    return made
+
+
+@pytest.fixture(scope="module")
+def entries(pages: dict[str, str]) -> dict[str, str]:
     """What stands under the heading of every public name."""
     return {
         name: text
-        for page in maker.pages().values()
+        for page in pages.values()
         for name, text in re.findall(
             r'^<a id="(\S+)"></a>\n## \S+\n\n(.*?)(?=^<a id="[^"]*"></a>\n## |\Z)', page, flags=re.M | re.S
         )
     }
 
 
-def test_the_pages_are_up_to_date(maker: ModuleType) -> None:
+def test_the_pages_are_up_to_date(pages: dict[str, str]) -> None:
     there = [DOCS / "api.md", *(DOCS / "api").glob("*.md")]
-    made = maker.pages()
-    assert {path.relative_to(DOCS).as_posix() for path in there} == made.keys()
-    for name, text in made.items():
+    assert {path.relative_to(DOCS).as_posix() for path in there} == pages.keys()
+    for name, text in pages.items():
         assert (DOCS / name).read_text(encoding="utf-8") == text, f"{name}: run: python docs/make_api.py"
 
 
-def test_every_public_name_has_an_entry_with_a_sentence_and_is_in_the_index(maker: ModuleType) -> None:
+def test_every_public_name_has_an_entry_with_a_sentence_and_is_in_the_index(
+    maker: ModuleType, pages: dict[str, str], entries: dict[str, str]
+) -> None:
     wanted = {f"forearm.{name}" for name in fa.__all__ if name not in (*maker.ROOMS, "__version__")}
     for room in maker.ROOMS:
         wanted |= {f"forearm.{room}.{name}" for name in import_module(f"forearm.{room}").__all__}
-    found = entries(maker)
-    assert found.keys() == wanted
-    silent = [name for name, text in found.items() if not re.search(r"^[^\s-].* .*\.$", text, flags=re.M)]
+    assert entries.keys() == wanted
+    silent = [name for name, text in entries.items() if not re.search(r"^[^\s-].* .*\.$", text, flags=re.M)]
     assert silent == ["forearm.reproduce.DOCUMENTS"], "a constant has no docstring, everything else has"
-    assert set(re.findall(r"\(api/\w+\.md#([\w.]+)\)", maker.pages()["api.md"])) == wanted
+    assert set(re.findall(r"\(api/\w+\.md#([\w.]+)\)", pages["api.md"])) == wanted
 
 
-def test_an_entry_has_signature_types_defaults_and_what_is_returned(maker: ModuleType) -> None:
-    text = entries(maker)["forearm.dynamics.inverse"]
+def test_an_entry_has_signature_types_defaults_and_what_is_returned(entries: dict[str, str]) -> None:
+    text = entries["forearm.dynamics.inverse"]
     assert "```python\nforearm.dynamics.inverse(\n    arm: Arm,\n    q: ArrayLike,\n" in text
     assert "\n) -> Floats\n```" in text
     assert "\n- `q`, `qd`, `qdd` (`ArrayLike`): " in text
@@ -67,21 +74,19 @@ def test_an_entry_has_signature_types_defaults_and_what_is_returned(maker: Modul
     assert "\n**Returns** `Floats`" in text
 
 
-def test_a_class_has_its_properties_and_an_anchor_for_each_method(maker: ModuleType) -> None:
-    text = entries(maker)["forearm.Arm"]
+def test_a_class_has_its_properties_and_an_anchor_for_each_method(entries: dict[str, str]) -> None:
+    text = entries["forearm.Arm"]
     assert "\n- `n` (`int`): " in text
     assert '<a id="forearm.Arm.with_payload"></a>\n### with_payload\n\n```python\nwith_payload(' in text
 
 
-def test_a_name_of_two_pages_is_described_on_that_of_its_room(maker: ModuleType) -> None:
-    found = entries(maker)
-    assert "trajectories.md#forearm.trajectories.plan" in found["forearm.plan"]
-    assert "**Arguments**" not in found["forearm.plan"]
-    assert "**Arguments**" in found["forearm.trajectories.plan"]
+def test_a_name_of_two_pages_is_described_on_that_of_its_room(entries: dict[str, str]) -> None:
+    assert "trajectories.md#forearm.trajectories.plan" in entries["forearm.plan"]
+    assert "**Arguments**" not in entries["forearm.plan"]
+    assert "**Arguments**" in entries["forearm.trajectories.plan"]
 
 
-def test_a_page_says_what_types_of_its_signatures_stand_for(maker: ModuleType) -> None:
-    pages = maker.pages()
+def test_a_page_says_what_types_of_its_signatures_stand_for(pages: dict[str, str]) -> None:
     assert (
         "\n- `Verdict`: `Literal['exact', 'within rounding', 'differs', 'not reproducible']`\n"
         in pages["api/reproduce.md"]
@@ -95,8 +100,10 @@ def test_every_room_that_the_package_shows_is_on_the_page(maker: ModuleType) -> 
     assert shown == set(maker.ROOMS)
 
 
-def test_no_address_of_a_machine_and_no_bare_sign_of_markdown(maker: ModuleType) -> None:
-    assert not any(" at 0x" in text for text in maker.pages().values())
+def test_no_address_of_a_machine_and_no_bare_sign_of_markdown(
+    maker: ModuleType, pages: dict[str, str]
+) -> None:
+    assert not any(" at 0x" in text for text in pages.values())
     assert maker._markdown("a *b* [c] `d_e` f_g") == r"a \*b\* \[c\] `d_e` f\_g"
 
 

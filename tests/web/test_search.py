@@ -25,7 +25,11 @@ PAGES = [
     ("friction.html", "Friction", [("", "", "Friction and simulation of joints."), ("b", "LuGre", LONG)]),
     ("forms.html", "Closed-form solutions", [("", "", "Roots.")]),
 ]
-in_node = pytest.mark.skipif(not starts("node"), reason="Node is not installed")
+
+
+def in_node(test: Any) -> Any:
+    """A test that starts Node, which takes a tenth of a second each time."""
+    return pytest.mark.slow(pytest.mark.skipif(not starts("node"), reason="Node is not installed")(test))
 
 
 def run(code: str) -> Any:

@@ -21,7 +21,8 @@ TEXT = r"(?P<text>(?<=<code>)(?:fa|forearm)(?:\.\w+)+)"
 DOTTED = r'(?:<span class="o">\.</span><span class="n\w*">\w+</span>)+'
 BLOCK = rf'(?P<block><span class="n">(?:fa|forearm)</span>{DOTTED})'
 CODE = re.compile(f"{KEPT}|{TEXT}|{BLOCK}", flags=re.S)
-TYPES = re.compile(rf'{KEPT}|<span class="n">[A-Z]\w+</span>|<code>[^<]*</code>', flags=re.S)
+TYPE = r'(?<!<span class="o">\.</span>)<span class="n">[A-Z]\w+</span>'  # not the name of the entry itself
+TYPES = re.compile(f"{KEPT}|{TYPE}|<code>[^<]*</code>", flags=re.S)
 
 _pages: dict[str, str] = {}  # of the reference, the page of each name
 _same: dict[str, str] = {}  # names under which `forearm` shows what is at home in a room
@@ -104,7 +105,7 @@ def with_uses(body: str, name: str) -> str:
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
-    """Names in code as links."""
+    """Names in code as links, types in the reference."""
     path = page.file.src_uri
     if posixpath.dirname(path) == REFERENCE:
         html = TYPES.sub(lambda found: _with_types(found, path), html)
@@ -113,7 +114,8 @@ def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
 
 def _with_link(found: re.Match[str], page: str) -> str:
     """The part of a dotted name that has an entry, as a link; what follows it is left."""
-    if found["kept"]:
+    in_signature = found["block"] and posixpath.dirname(page) == REFERENCE
+    if found["kept"] or in_signature:
         return found[0]
     plain = re.sub(r"<[^>]*>", "", found[0])
     name = listed(f"forearm.{plain.partition('.')[2]}")

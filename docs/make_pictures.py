@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import warnings
+from contextlib import chdir
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 import forearm as fa
+from forearm.cli.main import main as command_line
 from forearm.files.armfile import json_schema
 from forearm.parts.database import json_schema as parts_schema
 from forearm.plots.arms import save_picture
@@ -23,6 +28,7 @@ from forearm.studies.study_file import study_schema
 from forearm.trajectories.requestfile import request_schema
 
 HERE = Path(__file__).parent
+FEW = 64  # colours of a picture of the gallery: a third of the bytes
 POSTURES = {
     "puma560": np.radians([20, 40, -160, 0, 40, 0]),
     "stanford": np.array([0.5, -1.2, 0.9, 0.0, 0.6, 0.0]),
@@ -44,6 +50,7 @@ def main() -> None:
     first_example("time-optimal.md")["plan"].timing.plot(HERE / "pictures" / "time-optimal.png")
     if find_spec("casadi") is not None:  # extra
         save_figure(swing_figure(), HERE / "pictures" / "casadi-swing.png")
+    make_gallery(HERE / "pictures" / "gallery")
     schemas = {
         "arm": json_schema(),
         "parts": parts_schema(),
@@ -55,6 +62,22 @@ def main() -> None:
         (HERE.parent / "src" / "forearm" / "schemas" / f"{name}.schema.json").write_text(
             text, encoding="utf-8"
         )
+
+
+def make_gallery(folder: Path) -> None:
+    """The pictures of docs/gallery.md, by the lines of the page, in few colours."""
+    text = (HERE / "gallery.md").read_text(encoding="utf-8")
+    with TemporaryDirectory() as made, chdir(made), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for kind, block in re.findall(r"^```(python|console)\n(.*?)^```", text, flags=re.M | re.S):
+            if kind == "python":
+                exec(compile(block, "gallery.md", "exec"), {"__name__": "gallery"})
+            for line in re.findall(r"^\$ forearm (.*)", block, flags=re.M) if kind == "console" else ():
+                command_line(shlex.split(line))
+        folder.mkdir(exist_ok=True)
+        for path in Path().glob("*.png"):
+            picture = Image.open(path).convert("RGB").quantize(FEW)
+            picture.save(folder / path.name, optimize=True)
 
 
 def first_example(page: str) -> dict[str, Any]:

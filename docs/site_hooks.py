@@ -1,16 +1,29 @@
-"""What mkdocs calls while it builds the site: each chapter gets an interactive page of the studio."""
+"""What mkdocs calls while it builds the site: the look of pages, and pages of the studio in chapters."""
 
 from __future__ import annotations
 
 import posixpath
+import re
 import warnings
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+import forearm as fa
+from forearm.kinematics.skeleton import skeleton
+from forearm.palette import PAGE, PAGE_ON_DARK
+
 FOLDER = "studio"  # of the site, where the pages go
+AZIMUTH, ELEVATION = np.radians(-62.0), np.radians(22.0)  # from where posters show an arm
+LIVE_PAGES = "<!-- live pages -->"  # in the gallery
+MARGIN = 0.08  # around it, of its size
 STANDING = [0.0, 0.8, -1.6, 0.0, 0.5, 0.0]
 AWAY = [1.2, -0.2, -0.6, 0.6, 0.9, -0.5]
+REACHING = [0.4, -1.2, 1.5, -0.3, 0.7, 0.0]
+HIGH = [-0.6, -1.6, 0.8, -0.8, 0.5, 0.0]
 BENT = [0.3, -0.6, 0.2, -2.1, 0.2, 1.7, 0.6]
 
 
@@ -97,6 +110,36 @@ CHAPTERS = {
         {"q": STANDING, "mode": "fall", "tab": "world"},
     ),
     "identification.md": Touch("ur10", "Which joints carry the payload? Change it.", {"tab": "world"}),
+    "conventions.md": Touch("panda", "The frame of every link.", {"q": BENT, "show": {"frames": True}}),
+    "elastic-joints.md": Touch("puma560", "The same arm with rigid joints, to compare.", {"q": STANDING}),
+    "counts.md": Touch("puma560-akb", "Armstrong's PUMA, whose inverse dynamics are counted.", {}),
+    "schedules.md": Touch("stanford", "The arm whose inverse dynamics are scheduled.", {}),
+    "live-studio.md": Touch(
+        "ascher2", "What a tab shows, here without a program that sends.", {"q": [0.3, 0.2]}
+    ),
+    "paths.md": Touch(
+        "puma560", "Drag the hand along a line; joints at a limit are marked.", {"q": STANDING}
+    ),
+    "time-optimal.md": Touch(
+        "ur5",
+        "From rest to rest within the limits.",
+        {"q": REACHING, "mode": "plan", "q1": HIGH, "tab": "move"},
+    ),
+    "motions.md": Touch(
+        "panda",
+        "A motion to play; the Export panel saves it as a table.",
+        {"q": BENT, "mode": "plan", "q1": [-0.3, -0.2, 0.0, -1.8, 0.0, 1.6, 0.5], "tab": "move"},
+    ),
+    "optimise.md": Touch(
+        "puma560",
+        "Bars show what the motors must give, with 2 kg in the hand.",
+        {"q": STANDING, "payload": 2},
+    ),
+    "excitation.md": Touch("ascher2", "In which postures do the torques tell the masses apart?", {}),
+    "calibration.md": Touch(
+        "panda", "Frames of links, whose placement is calibrated.", {"q": BENT, "show": {"frames": True}}
+    ),
+    "waters-control.md": Touch("puma560", "Let it go, and pull it.", {"q": STANDING}),
     "documents/swartz.md": Touch("cmu-dd", "The direct-drive arm.", {"mode": "fall"}, True),
     "documents/waters.md": Touch("stanford", "The Stanford arm.", {}),
     "documents/silver.md": Touch("chain3", "Three generic links.", {"mode": "fall"}),
@@ -121,19 +164,80 @@ def page_of(touch: Touch) -> str:
         return page_text([shown_arm(touch.arm, touch.meshes)], summary=touch.words, ask=touch.ask)
 
 
+def poster(touch: Touch) -> str:
+    """The bones of a page's arm as SVG, for where the page is not loaded: yet, without scripts, on paper."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        arm = fa.load(touch.arm)
+    bones = skeleton(arm, np.array(touch.ask.get("q", np.zeros(arm.n)), dtype=float))
+    c, s = np.cos(AZIMUTH), np.sin(AZIMUTH)
+    flat = np.array([[-s, c, 0.0], [c * np.sin(ELEVATION), s * np.sin(ELEVATION), -np.cos(ELEVATION)]])
+    seen = bones.points @ flat.T
+    size = float(np.ptp(seen, axis=0).max()) or 1.0
+    (left, top), (width, height) = seen.min(axis=0), np.ptp(seen, axis=0)
+    edge = MARGIN * size
+    box = f"{left - edge:.4f} {top - edge:.4f} {width + 2 * edge:.4f} {height + 2 * edge:.4f}"
+    lines = "".join(
+        f"M{a[0]:.4f} {a[1]:.4f}L{b[0]:.4f} {b[1]:.4f}"
+        for a, b in (stroke @ flat.T for stroke in bones.strokes)
+    )
+    dots = [(point @ flat.T, "joint") for _, point, _ in bones.joints] + [(bones.hand @ flat.T, "hand")]
+    circles = "".join(
+        f'<circle class="{kind}" cx="{x:.4f}" cy="{y:.4f}" r="{0.02 * size:.4f}"/>' for (x, y), kind in dots
+    )
+    return (
+        f'<svg class="poster" viewBox="{box}" role="img" aria-label="{escape(arm.name)}">'
+        f'<path d="{lines}" vector-effect="non-scaling-stroke"/>{circles}</svg>'
+    )
+
+
+def live_pages() -> str:
+    """Every page of the studio as a poster with its words, for the gallery."""
+    cards = [
+        f'<a href="{FOLDER}/{page_name(chapter)}">{poster(touch)}<b>{touch.arm}</b>{touch.words}</a>'
+        for chapter, touch in CHAPTERS.items()
+    ]
+    return f'<div class="gallery">{"".join(cards)}</div>'
+
+
+def github_slug(title: str, separator: str) -> str:
+    """The anchor of a heading as GitHub writes it, where the same pages are read too."""
+    return re.sub(r"\s", separator, re.sub(r"[^\w\s-]", "", title).strip().lower())
+
+
+def on_config(config: Any) -> None:
+    """Anchors, the package's version, and its colours as CSS variables."""
+    config["mdx_configs"].setdefault("toc", {})["slugify"] = github_slug
+    colours = " ".join(f"--{name}: light-dark({PAGE[name]}, {PAGE_ON_DARK[name]});" for name in PAGE)
+    config["extra"] |= {"version": fa.__version__, "colours": f":root {{ {colours} }}"}
+
+
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """The chapter with its page under the first heading's text, in a frame that loads when it is seen."""
+    """The chapter with its arm before the second heading."""
+    if LIVE_PAGES in markdown:
+        return markdown.replace(LIVE_PAGES, live_pages())
     touch = CHAPTERS.get(page.file.src_uri)
     if touch is None:
         return markdown
     up = "../" * page.file.src_uri.count("/")
     source = posixpath.join(up, FOLDER, page_name(page.file.src_uri))
-    frame = (
-        f'\n\n<figure class="touch"><iframe src="{source}" loading="lazy" title="{touch.arm} in the studio">'
-        f'</iframe><figcaption>{touch.words} <a href="{source}">Open the page</a></figcaption></figure>\n\n'
-    )
+    stage = f'<div class="stage" data-page="{source}" data-title="{touch.arm} in the studio">'
+    words = f'<figcaption>{touch.words} <a href="{source}">Open as a page</a></figcaption>'
+    frame = f'\n\n<figure class="live">{stage}{poster(touch)}</div>{words}</figure>\n\n'
     head, mark, rest = markdown.partition("\n## ")
     return f"{head}{frame}{mark}{rest}"
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
+    """Tables in frames that scroll, and GitHub's alerts as notes."""
+    html = html.replace("<table>", '<div class="table" tabindex="0" role="group" aria-label="Table"><table>')
+    html = html.replace("</table>", "</table></div>")
+    return re.sub(r"<blockquote>\s*<p>\[!([A-Z]+)\]\s*(.*?)</blockquote>", _note, html, flags=re.S)
+
+
+def _note(found: re.Match[str]) -> str:
+    kind = found[1].lower()
+    return f'<div class="note {kind}" role="note"><b>{kind.capitalize()}</b><p>{found[2]}</div>'
 
 
 def on_post_build(config: Any) -> None:

@@ -1,4 +1,4 @@
-"""docs/api.md is what the docstrings of the public names say today."""
+"""docs/api.md and docs/api are what the docstrings of the public names say today."""
 
 from __future__ import annotations
 
@@ -28,18 +28,71 @@ def maker() -> ModuleType:
     return module
 
 
-def test_the_page_is_up_to_date(maker: ModuleType) -> None:
-    assert (DOCS / "api.md").read_text(encoding="utf-8") == maker.page(), "run: python docs/make_api.py"
+@pytest.fixture(scope="module")
+def pages(maker: ModuleType) -> dict[str, str]:
+    made: dict[str, str] = maker.pages()
+    return made
 
 
-def test_every_public_name_has_a_heading_and_a_sentence(maker: ModuleType) -> None:
-    entries = dict(re.findall(r"^### (\S+)\n\n(.*?)(?=^##|\Z)", maker.page(), flags=re.M | re.S))
+@pytest.fixture(scope="module")
+def entries(pages: dict[str, str]) -> dict[str, str]:
+    """What stands under the heading of every public name."""
+    return {
+        name: text
+        for page in pages.values()
+        for name, text in re.findall(
+            r'^<a id="(\S+)"></a>\n## \S+\n\n(.*?)(?=^<a id="[^"]*"></a>\n## |\Z)', page, flags=re.M | re.S
+        )
+    }
+
+
+def test_the_pages_are_up_to_date(pages: dict[str, str]) -> None:
+    there = [DOCS / "api.md", *(DOCS / "api").glob("*.md")]
+    assert {path.relative_to(DOCS).as_posix() for path in there} == pages.keys()
+    for name, text in pages.items():
+        assert (DOCS / name).read_text(encoding="utf-8") == text, f"{name}: run: python docs/make_api.py"
+
+
+def test_every_public_name_has_an_entry_with_a_sentence_and_is_in_the_index(
+    maker: ModuleType, pages: dict[str, str], entries: dict[str, str]
+) -> None:
     wanted = {f"forearm.{name}" for name in fa.__all__ if name not in (*maker.ROOMS, "__version__")}
     for room in maker.ROOMS:
         wanted |= {f"forearm.{room}.{name}" for name in import_module(f"forearm.{room}").__all__}
-    assert set(entries) == wanted
+    assert entries.keys() == wanted
     silent = [name for name, text in entries.items() if not re.search(r"^[^\s-].* .*\.$", text, flags=re.M)]
     assert silent == ["forearm.reproduce.DOCUMENTS"], "a constant has no docstring, everything else has"
+    assert set(re.findall(r"\(api/\w+\.md#([\w.]+)\)", pages["api.md"])) == wanted
+
+
+def test_an_entry_has_signature_types_defaults_and_what_is_returned(entries: dict[str, str]) -> None:
+    text = entries["forearm.dynamics.inverse"]
+    assert "```python\nforearm.dynamics.inverse(\n    arm: Arm,\n    q: ArrayLike,\n" in text
+    assert "\n) -> Floats\n```" in text
+    assert "\n- `q`, `qd`, `qdd` (`ArrayLike`): " in text
+    assert "\n- `formulation` (`str`, default `'newton-euler'`): " in text
+    assert "\n**Returns** `Floats`" in text
+
+
+def test_a_class_has_its_properties_and_an_anchor_for_each_method(entries: dict[str, str]) -> None:
+    text = entries["forearm.Arm"]
+    assert "\n- `n` (`int`): " in text
+    assert '<a id="forearm.Arm.with_payload"></a>\n### with_payload\n\n```python\nwith_payload(' in text
+
+
+def test_a_name_of_two_pages_is_described_on_that_of_its_room(entries: dict[str, str]) -> None:
+    assert "trajectories.md#forearm.trajectories.plan" in entries["forearm.plan"]
+    assert "**Arguments**" not in entries["forearm.plan"]
+    assert "**Arguments**" in entries["forearm.trajectories.plan"]
+
+
+def test_a_page_says_what_types_of_its_signatures_stand_for(pages: dict[str, str]) -> None:
+    assert (
+        "\n- `Verdict`: `Literal['exact', 'within rounding', 'differs', 'not reproducible']`\n"
+        in pages["api/reproduce.md"]
+    )  # of a name in code
+    assert "\n- `Driving`: `ArrayLike | Schedule | " in pages["api/simulation.md"]
+    assert "\n- `StudioPage`: A page that was written.\n" in pages["api/forearm.md"]
 
 
 def test_every_room_that_the_package_shows_is_on_the_page(maker: ModuleType) -> None:
@@ -47,9 +100,10 @@ def test_every_room_that_the_package_shows_is_on_the_page(maker: ModuleType) -> 
     assert shown == set(maker.ROOMS)
 
 
-def test_no_address_of_a_machine_and_no_bare_sign_of_markdown(maker: ModuleType) -> None:
-    text = maker.page()
-    assert " at 0x" not in text
+def test_no_address_of_a_machine_and_no_bare_sign_of_markdown(
+    maker: ModuleType, pages: dict[str, str]
+) -> None:
+    assert not any(" at 0x" in text for text in pages.values())
     assert maker._markdown("a *b* [c] `d_e` f_g") == r"a \*b\* \[c\] `d_e` f\_g"
 
 

@@ -29,7 +29,12 @@ from forearm.parts.database import read_parts
 from forearm.simulation import Schedule
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+# By tests/test_api_page.py.
+GENERATED = [ROOT / "docs" / "api.md", *sorted((ROOT / "docs" / "api").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page not in GENERATED),
+]
 BLOCK = re.compile(r"^```.*?^```", flags=re.M | re.S)
 RUN = {"python", "toml", "console"}  # by the tests of this file, wherever they stand
 # Blocks of other kinds, each with the test that runs it or holds it against what happens;
@@ -43,7 +48,6 @@ OTHERS = {
     ("targets.md", "c"): "targets/test_targets_page.py",
     ("targets.md", "js"): "targets/test_targets_page.py",
     ("simulation.md", "text"): "test_docs.py",
-    ("api.md", "text"): "test_api_page.py",
     ("engines.md", "bash"): "studies/test_engines_page.py",
     ("performance.md", "text"): "measured",
 }
@@ -219,11 +223,9 @@ def test_every_other_kind_of_block_has_its_test() -> None:
     }
     assert {(page, kind) for page, kind in found if kind not in RUN} == set(OTHERS)
     for (page, _), test in OTHERS.items():
-        assert (
-            test == "measured"
-            or page in (ROOT / "tests" / test).read_text(encoding="utf-8")
-            or page == "api.md"
-        ), f"{test}: nothing of {page}"
+        assert test == "measured" or page in (ROOT / "tests" / test).read_text(encoding="utf-8"), (
+            f"{test}: nothing of {page}"
+        )
 
 
 @pytest.mark.slow
@@ -243,7 +245,12 @@ def test_commands_and_options_in_the_text_exist(page: Path) -> None:
             assert _parser(words[0]).parse_known_args(_with_negative_numbers(words))[1] == [], code
 
 
-@each_page
+all_pages = pytest.mark.parametrize(
+    "page", PAGES + GENERATED, ids=[path.relative_to(ROOT).as_posix() for path in PAGES + GENERATED]
+)
+
+
+@all_pages
 def test_names_of_the_package_in_the_text_exist(page: Path) -> None:
     for code in in_the_text(page):
         dotted = re.match(r"(?:fa|forearm)((?:\.\w+)+)", code)
@@ -261,12 +268,14 @@ def resolved(path: str) -> object:
 
 
 def slugs(page: Path) -> set[str]:
-    """The anchors of a page's headings, as mkdocs and GitHub write them."""
-    found = re.findall(r"^#+ (.+)$", BLOCK.sub("", page.read_text(encoding="utf-8")), flags=re.M)
-    return {re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", title).strip().lower()) for title in found}
+    """The anchors of a page: those of its headings, as mkdocs and GitHub write them, and its own."""
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    found = re.findall(r"^#+ (.+)$", text, flags=re.M)
+    own = re.findall(r'^<a id="([^"]+)"></a>$', text, flags=re.M)
+    return {re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", title).strip().lower()) for title in found} | {*own}
 
 
-@each_page
+@all_pages
 def test_links_lead_to_pages_and_headings(page: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", BLOCK.sub("", page.read_text(encoding="utf-8"))):
         path, _, anchor = target.partition("#")
@@ -278,7 +287,7 @@ def test_links_lead_to_pages_and_headings(page: Path) -> None:
 
 def test_every_page_is_in_the_navigation_once() -> None:
     named = re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), flags=re.M)
-    assert sorted(named) == sorted(str(page.relative_to(ROOT / "docs")) for page in PAGES[1:])
+    assert sorted(named) == sorted(str(page.relative_to(ROOT / "docs")) for page in [*PAGES[1:], *GENERATED])
 
 
 @pytest.mark.slow

@@ -46,6 +46,20 @@ def test_links_of_the_guide_for_contributors_lead_to_files() -> None:
         assert target.startswith(PROJECT["urls"]["Homepage"]) or (ROOT / target).is_file(), target
 
 
+def test_make_docs_makes_everything_that_is_generated() -> None:
+    target = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ndocs:")[2].partition("\n\n")[0]
+    made = re.findall(r"docs/(make_\w+\.py)", target)
+    assert sorted(made) == sorted(path.name for path in (ROOT / "docs").glob("make_*.py"))
+    assert "mkdocs build --strict" in target
+
+
+def test_the_site_has_every_hook_of_the_folder() -> None:
+    named = re.findall(
+        r"^  - docs/(site_\w+\.py)", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), flags=re.M
+    )
+    assert sorted(named) == sorted(path.name for path in (ROOT / "docs").glob("site_*.py"))
+
+
 @pytest.mark.parametrize("tag", ["v9.9.9", fa.__version__, ""])
 def test_a_tag_of_another_version_is_no_release(tag: str) -> None:
     said = rf"expected tag v{re.escape(fa.__version__)}, .* got {tag}$"

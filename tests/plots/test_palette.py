@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from contrast import contrast, linear
 from numpy.typing import NDArray
 
 from forearm import palette
@@ -32,19 +33,6 @@ SEEN = {
 }
 LEAST_CURVES, LEAST_FILLS = 13.0, 10.0  # CIEDE2000; about 2 are just seen side by side
 ON_PAPER, ON_SCREEN, WORDS = 3.0, 4.5, 4.5  # contrasts that WCAG 2 asks of graphics and of words
-
-
-def linear(colour: str) -> Floats:
-    """Linear RGB of #rrggbb or #rgb."""
-    digits = colour[1:] if len(colour) == 7 else "".join(2 * d for d in colour[1:])
-    c = np.array([int(digits[k : k + 2], 16) for k in (0, 2, 4)]) / 255.0
-    made: Floats = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
-    return made
-
-
-def contrast(a: str, b: str) -> float:
-    low, high = sorted(float(np.array([0.2126, 0.7152, 0.0722]) @ linear(c)) for c in (a, b))
-    return (high + 0.05) / (low + 0.05)
 
 
 def lab(rgb: Floats) -> Floats:

@@ -5,6 +5,7 @@ posture that its arm has.
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -45,13 +46,25 @@ def test_a_chapter_and_its_arm_are_there(chapter: str) -> None:
 def test_a_chapter_gets_its_frame_before_its_first_section() -> None:
     page = SimpleNamespace(file=SimpleNamespace(src_uri="documents/mata.md"))
     made = HOOKS.on_page_markdown("# Mata\n\nWords.\n\n## First\n\nMore.\n", page, None, None)
-    assert (
-        made.index("Words.")
-        < made.index('<iframe src="../studio/documents-mata.html"')
-        < made.index("## First")
-    )
+    frame = made.index('<div class="stage" data-page="../studio/documents-mata.html"')
+    assert made.index("Words.") < frame < made.index("## First")
+    assert made.count("<svg") == 1  # the poster
     other = SimpleNamespace(file=SimpleNamespace(src_uri="glossary.md"))
     assert HOOKS.on_page_markdown("# G", other, None, None) == "# G"
+
+
+def test_the_gallery_shows_every_page() -> None:
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="gallery.md"))
+    made = HOOKS.on_page_markdown((DOCS / "gallery.md").read_text(encoding="utf-8"), page, None, None)
+    assert all(f'href="studio/{HOOKS.page_name(chapter)}"' in made for chapter in HOOKS.CHAPTERS)
+
+
+def test_a_poster_has_every_joint_in_its_box() -> None:
+    text = HOOKS.poster(HOOKS.CHAPTERS["index.md"])
+    left, top, width, height = map(float, re.search(r'viewBox="([^"]+)"', text)[1].split())  # type: ignore[index]
+    places = re.findall(r'cx="([-\d.]+)" cy="([-\d.]+)"', text)
+    assert len(places) == 8  # seven joints and the hand
+    assert all(left < float(x) < left + width and top < float(y) < top + height for x, y in places)
 
 
 @pytest.mark.long

@@ -63,21 +63,35 @@ function decoded(text, Kind) {
   return numbers;
 }
 
-// ---- theme: as the system is, white on paper -----------------------------------------------------------------------
+// ---- theme: as the system is, or as a page around this one says; white on paper -------------------------------------
 
 const look = data.look;
-const theme = { inks: look.inks["light"], dark: false, printing: false, listeners: [] };
+const theme = { inks: look.inks["light"], dark: false, asked: null, printing: false, listeners: [] };
 const night = matchMedia("(prefers-color-scheme: dark)"), paper = matchMedia("print");
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const colour = (i) => theme.inks[`curve${((i % look.curves) + look.curves) % look.curves}`];
 const dashes = (i, width) => look.dashes[i % look.dashes.length].map((part) => part * width);
 
 function retheme() {
-  theme.dark = night.matches && !theme.printing && !paper.matches;
+  theme.dark = (theme.asked ?? night.matches) && !theme.printing && !paper.matches;
   theme.inks = look.inks[theme.dark ? "dark" : "light"];
+  if (theme.asked !== null) wearInks();
   for (const listener of theme.listeners) listener();
 }
+
+// The style sheet knows the system's theme alone.
+function wearInks() {
+  const { style } = document.documentElement;
+  style.colorScheme = theme.dark ? "dark" : "light";
+  for (const [name, value] of Object.entries(theme.inks)) style.setProperty(`--${name}`, value);
+}
+
 for (const query of [night, paper]) query.addEventListener("change", retheme);
+on(window, "message", ({ source, data: said }) => {
+  if (source !== parent || parent === window || !["dark", "light"].includes(said?.theme)) return;
+  theme.asked = said.theme === "dark";
+  retheme();
+});
 retheme();
 
 // "#rgb" or "#rrggbb" as numbers from 0 to 1.

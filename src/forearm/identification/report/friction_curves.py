@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forearm.arm.joint import Joint
-from forearm.drives.friction import FrictionLaw, friction_torque
+from forearm.drives.friction import across, friction_torque
 from forearm.spatial import Floats
 
 if TYPE_CHECKING:
@@ -74,9 +74,6 @@ def law_of(joint: Joint, speed: Floats, torque_side: str) -> Floats:
     friction = joint.friction
     if friction is None or (torque_side == "link" and friction.side == "motor"):
         return np.zeros_like(speed)
-    law = FrictionLaw(
-        friction.side, friction.viscous, friction.coulomb, friction.static, friction.stribeck_speed
-    )
-    if friction.side == "motor" and joint.motor is not None:
-        law = law.across(abs(joint.motor.gear_ratio))
+    is_geared = friction.side == "motor" and joint.motor is not None
+    law = across(friction, abs(joint.motor.gear_ratio)) if is_geared and joint.motor else friction
     return np.asarray(friction_torque(law, speed, np.sign(speed)), dtype=np.float64)

@@ -79,8 +79,10 @@ class Read(HTMLParser):
 
 
 def made(verdict: Verdict, ours: float | None = 1.5, text: str = "plain", reason: str = "") -> Result:
-    item = Item("waters", f"id {text}", f"p. {text}", f"title {text}", (), assumed=f"assumed {text}")
-    return Result(item, f"label {text}", "2", ours, verdict, reason)
+    item = Item(
+        "waters", f"id {text}", f"p. {text}", f"title {text}", (), "recomputed", assumed=f"assumed {text}"
+    )
+    return Result(item, f"label {text}", "2", ours, verdict, reason, item.kind)
 
 
 @pytest.mark.slow

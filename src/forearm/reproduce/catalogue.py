@@ -19,6 +19,7 @@ from typing import Any, Literal
 from forearm.progress import Progress
 from forearm.reading.fields import ChoiceField, NumberField, TableField, TableListField, TextField
 from forearm.reading.textfile import read_toml
+from forearm.reproduce.kinds import KINDS, Kind
 from forearm.reproduce.recompute import Figures, function
 from forearm.values import MAX_TEXT, check_choice
 
@@ -32,6 +33,7 @@ VALUE = TableField(
         "printed": TextField(
             f"as it stands in the document, > or < before a bound; {NOT_PRINTED!r} where it shows no number"
         ),
+        "kind": ChoiceField(KINDS, "if not that of the item"),
         "reason": TextField("why ours differs, where it does", MAX_TEXT),
     },
     required=("label", "printed"),
@@ -41,6 +43,7 @@ ITEM = TableField(
         "id": TextField(),
         "place": TextField("page, table, figure or equation"),
         "title": TextField("what it is", MAX_TEXT),
+        "kind": ChoiceField(KINDS, "how our values came about"),
         "assumed": TextField("inputs that the document does not give, or convention chosen", MAX_TEXT),
         "recompute": TextField(
             "module.function of forearm.reproduce.recompute that gives {label: value}; none if it cannot be"
@@ -49,7 +52,7 @@ ITEM = TableField(
         "reason": TextField("why it differs or cannot be reproduced", MAX_TEXT),
         "value": TableListField(VALUE, "value"),
     },
-    required=("id", "place", "title", "value"),
+    required=("id", "place", "title", "kind", "value"),
 )
 PICTURE = TableField(
     {
@@ -81,6 +84,8 @@ class Item:
         place: page, table, figure or equation.
         title: what it is.
         values: (label, printed, reason) of each figure, the reason where ours differs.
+        kind: how our values came about, one of `kinds.KINDS`.
+        kinds: the same of each of the values; some have a kind of their own.
         assumed: inputs that the document does not give, or convention chosen.
         recompute: module.function that gives {label: value}; None: it cannot be.
         tolerance: absolute; None: half a unit of the last printed digit.
@@ -92,6 +97,8 @@ class Item:
     place: str
     title: str
     values: tuple[tuple[str, str, str], ...]
+    kind: Kind
+    kinds: tuple[Kind, ...] = ()
     assumed: str = ""
     recompute: str | None = None
     tolerance: float | None = None
@@ -120,6 +127,7 @@ class Result:
         ours: recomputed; None: it cannot be.
         verdict: "exact", "within rounding", "differs" or "not reproducible".
         reason: why, where they differ.
+        kind: how our value came about.
     """
 
     item: Item
@@ -128,6 +136,17 @@ class Result:
     ours: float | None
     verdict: Verdict
     reason: str
+    kind: Kind
+
+    @property
+    def compared(self) -> bool:
+        """Whether both values exist, ours and a printed one."""
+        return self.ours is not None and self.printed != NOT_PRINTED
+
+    @property
+    def agrees(self) -> bool:
+        """Whether ours is the printed value, exactly or once rounded."""
+        return self.verdict in ("exact", "within rounding")
 
     @property
     def unexplained(self) -> bool:
@@ -187,13 +206,16 @@ def counted(document: str = "all") -> Iterator[Result]:
             place,
             "operation counts",
             (),
+            "recomputed",
             assumed=comparison.convention,
         )
         ours = comparison.ours if comparison.by_convention is None else comparison.by_convention
         for unit, shown, value in zip(comparison.unit, comparison.printed, ours, strict=True):
             verdict: Verdict = "exact" if shown == value else comparison.verdict
             reason = "" if verdict == "exact" else _sentence(comparison.reason)
-            yield Result(item, f"{comparison.what}, {unit}", str(shown), float(value), verdict, reason)
+            yield Result(
+                item, f"{comparison.what}, {unit}", str(shown), float(value), verdict, reason, item.kind
+            )
 
 
 def _sentence(text: str) -> str:
@@ -203,11 +225,11 @@ def _sentence(text: str) -> str:
 def results(item: Item) -> Iterator[Result]:
     """The figures of one item, recomputed now."""
     ours: Figures = {} if item.recompute is None else function(item.recompute)()
-    for label, printed, reason in item.values:
+    for (label, printed, reason), kind in zip(item.values, item.kinds, strict=True):
         value = ours[label] if item.recompute is not None else None
         verdict = judge(printed, value, item.tolerance)
         said = "" if verdict in ("exact", "within rounding") else reason or item.reason
-        yield Result(item, label, printed, None if value is None else float(value), verdict, said)
+        yield Result(item, label, printed, None if value is None else float(value), verdict, said, kind)
 
 
 def judge(printed: str, ours: float | None, tolerance: float | None = None) -> Verdict:
@@ -242,8 +264,9 @@ def _number(printed: str) -> tuple[float, float]:
 def _read(document: str) -> Iterator[Item]:
     for block in _data(document)["item"]:
         values = tuple((v["label"], v["printed"], v.get("reason", "")) for v in block["value"])
+        kinds = tuple(v.get("kind", block["kind"]) for v in block["value"])
         rest = {key: value for key, value in block.items() if key != "value"}
-        yield Item(document=document, values=values, **rest)
+        yield Item(document=document, values=values, kinds=kinds, **rest)
 
 
 def _data(document: str) -> dict[str, Any]:

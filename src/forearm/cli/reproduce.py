@@ -5,9 +5,8 @@ and drawn where the document draws.
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from forearm.cli.command import Command, add_json, show_json, width
 from forearm.cli.outputs import check_page, tell_written
@@ -16,8 +15,8 @@ from forearm.cli.terminal import show
 from forearm.errors import InputError
 from forearm.reading.textfile import write_text
 from forearm.reproduce import DOCUMENTS, Result, catalogue, reproduce
-from forearm.reproduce.catalogue import Verdict
 from forearm.reproduce.catalogue import pictures as listed
+from forearm.reproduce.totals import TOGETHER, VERDICTS, agreement, headline, totals
 from forearm.tables import Report, filled, number
 
 
@@ -48,15 +47,14 @@ def _run(given: argparse.Namespace) -> int:
             bar.say("writing the page")
             _write_page(results, figures if given.with_figures else {}, given.html)
     if given.json:
-        show_json(
-            {"results": [_plain(result) for result in results], "figures": [str(path) for path in drawn]}
-        )
+        show_json(_document(results, drawn))
         return 0
     items = list(dict.fromkeys(result.item.id for result in results))
     for item in items:
         show(_report([result for result in results if result.item.id == item]))
         print()
     show(_summary(results))
+    print(headline(results))
     if given.figures:
         print("".join(f"{line}\n" for line in _not_drawn(given.document)), end="")
         print("" if drawn else f"no figure of {given.document} is drawn\n", end="")
@@ -162,27 +160,23 @@ DRAWN = {"waters": _waters, "mata": _mata, "dhanaraj": _dhanaraj}
 def _report(results: list[Result]) -> Report:
     item = results[0].item
     title = f"{item.document.capitalize()}, {item.place}: {item.title}"
-    rows = [[r.label, r.printed, "-" if r.ours is None else number(r.ours, 7), r.verdict] for r in results]
+    rows = [
+        [r.label, r.printed, "-" if r.ours is None else number(r.ours, 7), r.verdict, r.kind] for r in results
+    ]
     notes = [*dict.fromkeys(("assumed", r.item.assumed) for r in results)] + _reasons(results)
     after = [" ".join(f"{name}: {words}".split()) for name, words in notes if words]
-    return Report(["figure", "printed", "ours", "verdict"], rows, title, after=after, under="  ")
+    return Report(["value", "printed", "ours", "verdict", "kind"], rows, title, after=after, under="  ")
 
 
 def _summary(results: list[Result]) -> Report:
-    """How many figures have which verdict: of each document where there are several, and of all."""
-    verdicts = get_args(Verdict)
-    counts = Counter(
-        (name, result.verdict)
-        for result in results
-        for name in (result.item.document.capitalize(), "together")
-    )
-    documents = list(dict.fromkeys(name for name, _ in counts if name != "together"))
-    names = [*documents, "together"] if len(documents) > 1 else documents
-    rows = [
-        [name, *(str(counts[name, v]) for v in verdicts), str(sum(counts[name, v] for v in verdicts))]
-        for name in names
-    ]
-    return Report(["figures of", *verdicts, "in all"], rows)
+    """How many values have each verdict, by document and kind."""
+    rows, last = [], ""
+    for total in totals(results):
+        name = total.document if total.document == TOGETHER else total.document.capitalize()
+        counts = [*(total.counts[verdict] for verdict in VERDICTS), total.number]
+        rows.append(["" if name == last else name, total.kind or "all kinds", *map(str, counts)])
+        last = name
+    return Report(["values of", "kind", *VERDICTS, "in all"], rows)
 
 
 def _reasons(results: list[Result]) -> list[tuple[str, str]]:
@@ -197,6 +191,20 @@ def _reasons(results: list[Result]) -> list[tuple[str, str]]:
     return [("why" if few else f"why ({'; '.join(named)})", reason) for reason, named in labels.items()]
 
 
+def _document(results: list[Result], drawn: list[Path]) -> dict[str, object]:
+    """What --json prints."""
+    agreeing, compared = agreement(results)
+    return {
+        "results": [_plain(result) for result in results],
+        "totals": [
+            {"document": total.document, "kind": total.kind or "all kinds", **total.counts}
+            for total in totals(results)
+        ],
+        "recomputed": {"agreeing": agreeing, "compared": compared},
+        "figures": [str(path) for path in drawn],
+    }
+
+
 def _plain(result: Result) -> dict[str, object]:
     item = result.item
     return {
@@ -208,6 +216,7 @@ def _plain(result: Result) -> dict[str, object]:
         "printed": result.printed,
         "ours": result.ours,
         "verdict": result.verdict,
+        "kind": result.kind,
         "assumed": item.assumed,
         "reason": result.reason,
     }

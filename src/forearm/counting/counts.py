@@ -22,6 +22,7 @@ from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE
 from forearm.errors import InputError, ModelError
 from forearm.model import AT_REST, Base, Model, Note, cross, model_of
+from forearm.symbols import Graph, refined
 from forearm.symbols.counts import Counts
 from forearm.symbols.linear import solve_symmetric
 from forearm.symbols.recorder import Recorder
@@ -110,6 +111,18 @@ def count(
         convention: what counts; None: customised for an arm, general for a chain.
     """
     return run(arm, name, function, convention).counts
+
+
+def count_generated(arm: Arm, name: str) -> Counts:
+    """The operations of the code that `generate` writes for an inverse formulation of an arm: numbers folded,
+    common values shared, sums and products refined.
+    """
+    check_choice(name, METHODS["inverse"], "count, method of inverse")
+    model, graph = counted_model(arm), Graph()
+    q, qd, qdd = ([graph.input(f"{x}[{i}]") for i in range(model.n)] for x in ("q", "qd", "qdd"))
+    torques = INVERSE[name](model.map(float), model.coordinates(q), model.rates(qd), model.rates(qdd))
+    simplified, results = refined(graph, model.gathered(torques))
+    return simplified.counts(results)
 
 
 def run(

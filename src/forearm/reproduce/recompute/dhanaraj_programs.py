@@ -141,10 +141,7 @@ def d_1() -> Figures:
         "D.1.1, j2(1,4) = m2 x2": two.m * two.x,
         "D.1.1, j3(2,4) = m3 y3": PROGRAM_M3 * PROGRAM_Y3,
         "D.1.1, m3, links 3 to 6": sum(_body(tables, i).m for i in (3, 4, 5, 6)),
-        "D.1.3, e": 17.0 * INCH,
         "D.1.3, f in the comment": 17.0 * INCH,
-        "D.1.3, f in the program": 17.0 * INCH,
-        "D.1.3, g": 5.0 * INCH,
         "D.1.3, g, against d2 + d3 of Table 2.1": sum(
             _dh(load_builtin("puma560-dhanaraj3"), i).d for i in (2, 3)
         ),
@@ -198,16 +195,6 @@ def parameters_of_stanford() -> Figures:
         assert joint.motor is not None
         figures[f"I motor, link {i}"] = joint.motor.rotor_inertia
     return figures
-
-
-def centres_of_d_2() -> Figures:
-    """Dhanaraj D.2: centres of mass of the REDUCE program, against Table 2.5."""
-    arm = load_builtin("puma560-akb")
-    return {
-        f"CG{i} {axis}": float(arm.link(f"link{i}").com[k])
-        for i in range(2, 7)
-        for k, axis in enumerate("xyz")
-    }
 
 
 def _shoulder_of_stanford(arm: Arm) -> Figures:

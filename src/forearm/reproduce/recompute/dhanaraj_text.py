@@ -12,13 +12,13 @@ import numpy as np
 
 from forearm.control import sampling_period
 from forearm.counting.cost import general
-from forearm.counting.counts import count
+from forearm.counting.counts import Convention, count_generated, run
 from forearm.counting.matrices import run_matrices
-from forearm.counting.models import chain
+from forearm.counting.models import GenericChain, chain
 from forearm.counting.polynomial import fit
 from forearm.counting.printed import compare_table29, printed
-from forearm.counting.quantities import per_quantity
-from forearm.dynamics import trace
+from forearm.counting.quantities import MIDDLE, per_quantity
+from forearm.dynamics.modified_newton_euler import gyroscopic_moment
 from forearm.files.builtin import load_builtin
 from forearm.kinematics import jacobian
 from forearm.reproduce.recompute import Figures
@@ -49,8 +49,7 @@ D_3 = {
 
 def sampling() -> Figures:
     """Dhanaraj 1.1: how often to sample for a natural frequency of 5 and of 10 Hz."""
-    figures = {f"samples a second for {f} Hz": 1.0 / sampling_period(2.0 * math.pi * f) for f in (5, 10)}
-    return {"samples in a swing": figures["samples a second for 5 Hz"] / 5.0} | figures
+    return {f"samples a second for {f} Hz": 1.0 / sampling_period(2.0 * math.pi * f) for f in (5, 10)}
 
 
 def machine_times() -> Figures:
@@ -101,17 +100,13 @@ def orders() -> Figures:
 
 
 def newton_euler_steps() -> Figures:
-    """Dhanaraj 1.2.3, 4.3.1: the equations of Table 2.3, and the operations of the
-    smallest and the largest.
-    """
-    q = np.full(3, 0.3)
-    noted = trace(load_builtin("chain3"), q, q, q, formulation="newton-euler")["link2"]
-    costs = per_quantity("revolute", "newton-euler")
-    sums = {symbol: c.mul + c.add for symbol, c in costs.items()} | {"tau": 0}
-    joined = {symbol: cost for symbol, cost in sums.items() if symbol not in ("lambda", "f_in", "f")}
-    joined["f"] = sums["f"] + sums["f_in"]
+    """Dhanaraj 1.2.3, 4.3.1: the operations of the smallest and of the largest equation of Table 2.3."""
+    convention = Convention(dense=True, everything=True)
+    by = run(GenericChain("RRRRR", inertia="diagonal"), "newton-euler", "inverse", convention).by_quantity()
+    sums = {symbol: c.mul + c.add for (symbol, link), c in by.items() if link == MIDDLE}
+    joined = {symbol: cost for symbol, cost in sums.items() if symbol != "f_in"}
+    joined["f"] += sums["f_in"]
     return {
-        "equations": float(len(set(noted) - {"f_in"})),
         "operations, smallest": float(min(joined.values())),
         "operations, largest": float(max(joined.values())),
     }
@@ -134,10 +129,14 @@ def reformulated() -> Figures:
     R = np.round(load_builtin("stanford-dhanaraj6").joint("joint3").before[:3, :3])
     before = np.array([[graph.input(f"lambda[{i}, {k}]") for k in range(3)] for i in range(3)], dtype=object)
     carried = graph.counts([x for row in _product(_product(R.T, before), R) for x in row])
+    body, recorder = GenericChain("R", inertia="diagonal").model().bodies[0], Recorder()
+    gyroscopic = recorder.counts(
+        list(gyroscopic_moment(body, recorder.inputs("w", 3), recorder.inputs("k", 3)))
+    )
     return {
         "Coriolis term, multiplications": float(turning["alpha"].mul - sliding["alpha"].mul),
         "lambda of the Stanford arm's joint 3, operations": float(carried.mul + carried.add),
-        "gyroscopic moment, multiplications": float(turning["N"].mul - 3),
+        "gyroscopic moment, multiplications": float(gyroscopic.mul),
     }
 
 
@@ -180,8 +179,8 @@ def arm_program() -> Figures:
 
 
 def listings() -> Figures:
-    """Dhanaraj D.3: operations of our modified recursion on the arms of the four programs."""
-    counts = {name: count(load_builtin(arm), "modified-newton-euler") for name, arm in D_3.items()}
+    """Dhanaraj D.3: operations of generated code by the modified recursion, for the programs' arms."""
+    counts = {name: count_generated(load_builtin(arm), "modified-newton-euler") for name, arm in D_3.items()}
     return {f"{name}, total": float(c.mul + c.add) for name, c in counts.items()}
 
 

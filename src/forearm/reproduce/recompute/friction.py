@@ -126,22 +126,6 @@ def _divisions_too(counts: Counts) -> tuple[int, int]:
     return counts.mul + counts.div, counts.add
 
 
-def table_3_4() -> Figures:
-    """Dhanaraj Table 3.4: what the bearings and transmissions of the case study's arm hold."""
-    figures: Figures = {}
-    for i, joint in enumerate(arm().joints, start=1):
-        (bearing,), gear = joint.bearings, joint.transmission
-        assert bearing.radius is not None
-        assert gear is not None
-        figures |= {
-            f"coefficient of friction, link {i}": bearing.mu,
-            f"journal radius, m, link {i}": bearing.radius,
-            f"break-away torque, N m, link {i}": gear.breakaway,
-            f"maximum torque, N m, link {i}": gear.rated_torque,
-        }
-    return figures
-
-
 def table_3_5() -> Figures:
     """Dhanaraj Table 3.5: friction of joints added, then through the transmissions."""
     printed = ((1.2140, 1.7803, 1.0), (-15.6364, -0.3281, -1.0), (-0.8042, 0.1241, 1.0))

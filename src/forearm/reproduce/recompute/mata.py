@@ -73,10 +73,9 @@ def equations() -> Figures:
 
 
 def turn() -> Figures:
-    """Mata 5.1: postures of the turn, and the angle that they cover."""
+    """Mata 5.1: the angle that 180 postures two degrees apart cover."""
     _, study = sweep()
-    step = study.q[1, 1] - study.q[0, 1]
-    return {"steps": float(len(study.q)), "turn, degrees": math.degrees(step * len(study.q))}
+    return {"turn, degrees": math.degrees((study.q[1, 1] - study.q[0, 1]) * len(study.q))}
 
 
 @cache

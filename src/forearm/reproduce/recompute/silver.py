@@ -50,13 +50,11 @@ def state() -> tuple[Arm, Floats, Floats, Floats]:
 
 
 def cross_tensor() -> Figures:
-    """Silver 2.2, (2.2)-(2.4): the components of P, from vector products of basis vectors,
+    """Silver 2.2, (2.2)-(2.4): the components of P, from the cross-product matrices of the basis vectors,
     and its two identities.
     """
     one = np.eye(3)
-    P = np.array(
-        [[[np.cross(one[i], one[j]) @ one[k] for k in range(3)] for j in range(3)] for i in range(3)]
-    )
+    P = np.array([tilde(e).T for e in one])  # P_ijk = (e_i x e_j) . e_k
     pairs = np.einsum("jl,km->jklm", one, one) - np.einsum("jm,kl->jklm", one, one)
     arm, q, qd, _ = state()
     W = LinkState(arm, q, qd).W
@@ -66,7 +64,6 @@ def cross_tensor() -> Figures:
         "P of an even permutation": _common(even),
         "P of an odd permutation": _common(odd),
         "P otherwise": float(np.abs(P).sum() - np.abs(even).sum() - np.abs(odd).sum()),
-        "rank of P": float(P.ndim),
         "2.2, W W^T - 1": apart(W @ W.T, one),
         "2.3": apart(np.einsum("ijk,ijl->kl", P, P), 2.0 * one),
         "2.4": apart(np.einsum("ijk,ilm->jklm", P, P), pairs),
@@ -74,11 +71,11 @@ def cross_tensor() -> Figures:
 
 
 def freedoms() -> Figures:
-    """Silver 1.5: components of W and Wd, and how many of them angular velocities move independently."""
+    """Silver 1.5: how many of the nine components of Wd the rates of the joints move independently."""
     arm, q, qd, _ = state()
-    W = LinkState(arm, q, qd).W
-    rates = np.array([rotation_rate(w, W).ravel() for w in np.eye(3)])
-    return {"components of W": float(W.size), "independent": float(np.linalg.matrix_rank(rates))}
+    at = LinkState(arm, q, qd)
+    rates = np.array([rotation_rate(w, at.W).ravel() for w in at.dw.T])
+    return {"independent": float(np.linalg.matrix_rank(rates))}
 
 
 def rotations() -> Figures:

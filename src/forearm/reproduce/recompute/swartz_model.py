@@ -1,6 +1,4 @@
-"""What Swartz says of the arm's layout, of his equations, of the integration,
-and of the words that `sim` knows.
-"""
+"""Swartz's layout of the arm, his equations as residuals, and the coefficients of his integration."""
 
 from __future__ import annotations
 
@@ -12,16 +10,11 @@ from forearm.arm.arm import Arm
 from forearm.arm.joint import DH
 from forearm.dynamics import bias, inertia_matrix, inverse
 from forearm.files.builtin import load_builtin
-from forearm.interpreter.commands import COMMANDS
-from forearm.interpreter.variables import SCALARS, VECTORS
 from forearm.kinematics import forward, jacobian
 from forearm.model import model_of
 from forearm.reproduce.recompute import Figures, apart
-from forearm.reproduce.recompute.swartz import ARM, step
-from forearm.simulation.methods import tableau_of
+from forearm.reproduce.recompute.swartz import ARM
 from forearm.spatial import Floats, inverse_pose, tilde
-
-BESIDE_SWARTZ = ("help", "quit", "exit")  # words of ours
 
 
 def state() -> tuple[Arm, Floats, Floats, Floats]:
@@ -96,9 +89,6 @@ def equations() -> Figures:
         "(16)-(26): method 3 against method 1": apart(H, by_columns),
         "H symmetric": apart(by_columns, by_columns.T),
         "(16)-(23): H_11 of all links as one body": apart(np.array([first @ axis]), H[:1, 0]),
-        "rows of K_f": float(K[:3].shape[0]),
-        "rows of K_n": float(K[3:].shape[0]),
-        "rows of H": float(H.shape[0]),
     }
 
 
@@ -120,33 +110,11 @@ def _gathered(arm: Arm, q: Floats) -> tuple[float, Floats, Floats]:
 
 
 def integration() -> Figures:
-    """Swartz p. 13: the coefficients of a step, evaluations of F in it, and the weights,
-    from the tableau of our rk3.
+    """Swartz p. 13: weights b and slopes a of an explicit step of order 3 with the nodes c = 0, 1/2, 1,
+    from sum(b c^k) = 1 / (k + 1) for k = 0, 1, 2, and b3 a32 c2 = 1/6.
     """
-    asked = []
-
-    def F(theta: Floats, omega: Floats) -> Floats:
-        asked.append(theta)
-        return -theta - 0.1 * omega
-
-    step(F, np.ones(1), np.zeros(1), 1e-3, as_printed=False)
-    table = tableau_of("rk3")
-    weights = {f"weight of c{i + 1} and k{i + 1}, over 6": float(6 * b) for i, b in enumerate(table.b)}
-    return {
-        "evaluations of F in a step": float(len(asked)),
-        "stages": float(len(table.c)),
-        **weights,
-        "k2: share of h": float(table.c[1]),
-        "k3: of k2": float(table.a[2][1]),
-        "k3: of k1": float(table.a[2][0]),
-    }
-
-
-def words() -> Figures:
-    """Swartz pp. 14, 15: variables and commands of `sim`."""
-    return {
-        "variables of one value": float(len(SCALARS)),
-        "variables of N values": float(len(VECTORS)),
-        "commands": float(len([name for name in COMMANDS if name not in BESIDE_SWARTZ])),
-        "answers that print_simulation asks for": float(COMMANDS["print_simulation"].most),
-    }
+    nodes = np.array([0.0, 0.5, 1.0])
+    b = np.linalg.solve(np.vander(nodes, increasing=True).T, 1.0 / np.arange(1, 4))
+    of_k2 = 1.0 / (6.0 * b[2] * nodes[1])
+    weights = {f"weight of c{i + 1} and k{i + 1}, over 6": float(6.0 * weight) for i, weight in enumerate(b)}
+    return {**weights, "k3: of k2": float(of_k2), "k3: of k1": float(nodes[2] - of_k2)}

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.dh import from_dh
-from forearm.control.accelerometers import accelerometers
 from forearm.dynamics import inertia_matrix
 from forearm.files.builtin import load_builtin
-from forearm.kinematics import forward, hand_motion, jacobian
+from forearm.kinematics import forward
 from forearm.reproduce.recompute import Figures
-from forearm.spatial import Floats
+from forearm.spatial import Floats, tilde
+from forearm.symbols.recorder import Recorder
 from forearm.trajectories import MotionLimits, Switching, bang_bang
 
 ARM, JOINTS = "stanford", 6  # Scheinman's arm
@@ -26,30 +26,15 @@ LASTING = 1e-6  # s: a shorter stretch is rounding, of which a time takes the ro
 PAIRS = 400  # of states between which motions are planned
 
 
-def coordinates() -> Figures:
-    """Waters II, III: parameters of the hand, of the joints, of phase space, and rows of Whitney's J."""
-    arm, q, qd = _state()
-    hand = hand_motion(arm, q, qd)
-    parts = (hand.position, hand.orientation("waters"), hand.velocity, hand.angular_velocity)
-    J = jacobian(arm, q)
-    return {
-        "parameters of the hand": float(sum(part.size for part in parts)),
-        "of the joints": float(q.size + qd.size),
-        "dimensions of phase space": float(q.size + qd.size),
-        "rows of J": float(J.shape[0]),
-        "columns of J": float(J.shape[1]),
-        "points that fix the orientation": float(_points_for_orientation()),
-    }
-
-
-def _points_for_orientation() -> int:
-    """The fewest points of a body, none special, whose places leave no turn of it open:
-    differences of rank 2 fix all three.
+def orientation() -> Figures:
+    """Waters II: the fewest points of a body, none special, whose velocities relative to the first
+    determine its angular velocity.
     """
     points = np.random.default_rng(2).standard_normal((5, 3))
     for k in range(2, len(points) + 1):
-        if np.linalg.matrix_rank(points[1:k] - points[0]) >= 2:
-            return k
+        relative = np.concatenate([-tilde(point - points[0]) for point in points[1:k]])  # w -> w x (p - p1)
+        if np.linalg.matrix_rank(relative) == 3:
+            return {"points that fix the orientation": float(k)}
     raise AssertionError
 
 
@@ -118,17 +103,16 @@ def matrices() -> Figures:
     """Waters IV: multiplications of one 4x4 product, operations of order 4^2,
     and the U_ij of six joints by the recurrence.
     """
-    from forearm.counting.matrices import Matrix
-
-    X, Y = (Matrix(np.random.default_rng(k).standard_normal((4, 4))) for k in (1, 2))
+    graph = Recorder()
+    X, Y, v, s = graph.inputs("X", 4, 4), graph.inputs("Y", 4, 4), graph.inputs("v", 4), graph.input("s")
     rows, from_hand = _recurrence(JOINTS), _from_hand(JOINTS)
     every = [u for row in rows for u in row]
     return {
-        "multiplications of a matrix product": float((X @ Y).node.scalars.mul),
-        "additions of a sum": float((X + Y).node.scalars.add),
-        "multiplications of scalar times matrix": float((X * 2.5).node.scalars.mul),
-        "multiplications of vector times matrix": float((X @ np.ones(4)).node.scalars.mul),
-        "multiplications of the trace of a product": float(X.trace_with(Y).node.scalars.mul),
+        "multiplications of a matrix product": float(graph.counts(list(X @ Y)).mul),
+        "additions of a sum": float(graph.counts(list(X + Y)).add),
+        "multiplications of scalar times matrix": float(graph.counts(list(X * s)).mul),
+        "multiplications of vector times matrix": float(graph.counts(list(v @ X)).mul),
+        "multiplications of the trace of a product": float(graph.counts((X * Y).sum()).mul),
         "U_ij of six joints": float(len(every)),
         "products for all U_ij over those for the U_ni": _products(every) / _products(rows[-1]),
         "the same, the U_ni multiplied from both ends": _products(every) / _products(from_hand),
@@ -173,14 +157,6 @@ def interaction() -> Figures:
     )
     M = inertia_matrix(arm, np.array([0.3, 0.5, 0.4, 0.6, -0.8]))[:3, :3]
     return {"elements between sliding joints, kg": float(np.abs(M - np.diag(np.diag(M))).max())}
-
-
-def sensors() -> Figures:
-    """Waters IV: sets of accelerometers at a joint, a set being those that one link carries for it."""
-    arm = load_builtin(ARM)
-    placed = accelerometers(arm).each
-    sets = {len({sensor.body for sensor in placed if sensor.freedom == joint}) for joint in range(arm.n)}
-    return {"sets at each joint": float(sets.pop()) if len(sets) == 1 else float("nan")}
 
 
 def _state() -> tuple[Any, Floats, Floats]:

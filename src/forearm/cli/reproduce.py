@@ -1,6 +1,4 @@
-"""`forearm reproduce`: the printed figures of the five documents, recomputed,
-and drawn where the document draws.
-"""
+"""`forearm reproduce`: the printed values of the five documents compared with ours, and their figures."""
 
 from __future__ import annotations
 
@@ -27,17 +25,17 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--figures",
         metavar="DIR",
-        help=f"also draw the figures of the document ({', '.join(DRAWN)}) into this folder, as .png",
+        help=f"also plot the figures of the document ({', '.join(DRAWN)}) into this folder, as .png",
     )
     parser.add_argument("--html", metavar="FILE", help="also write everything as one page for a browser")
     parser.add_argument(
-        "--with-figures", action="store_true", help="put the figures into the page of --html too"
+        "--with-figures", action="store_true", help="include the figures in the page of --html"
     )
     add_json(parser)
 
 
 def _run(given: argparse.Namespace) -> int:
-    catalogue(given.document)  # a name that is none is refused before anything is drawn
+    catalogue(given.document)  # an unknown name is refused before anything is computed
     _check(given)
     with ProgressBar() as bar:
         figures = _figures(given.document, bar) if given.figures or given.with_figures else {}
@@ -63,7 +61,7 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _check(given: argparse.Namespace) -> None:
-    """Refuse what could not be written before anything is computed."""
+    """Refuse unwritable outputs before anything is computed."""
     if given.with_figures and not given.html:
         raise InputError(
             "--with-figures puts figures into a page; give --html FILE too, or --figures DIR "
@@ -75,7 +73,7 @@ def _check(given: argparse.Namespace) -> None:
 
 
 def _check_folder(folder: Path, is_needed: bool) -> None:
-    """Refuse what is no folder; make one where something is drawn into it."""
+    """Refuse a path that is not a folder; create the folder if something is plotted into it."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--figures {folder}: a file, not a folder; name a folder.")
     try:
@@ -88,7 +86,7 @@ def _check_folder(folder: Path, is_needed: bool) -> None:
 
 
 def _figures(document: str, bar: ProgressBar) -> dict[str, dict[str, Any]]:
-    """The pictures that there are of a document, by document and name."""
+    """Our plots of the documents, by document and name."""
     figures = {}
     for name, pictures in DRAWN.items():
         if document in (name, "all"):
@@ -108,7 +106,7 @@ def _write_page(results: list[Result], figures: dict[str, dict[str, Any]], path:
 
 
 def _draw(figures: dict[str, dict[str, Any]], folder: Path, bar: ProgressBar) -> list[Path]:
-    """The pictures as files, each written whole."""
+    """Save the plots as files, each atomically, and return their paths."""
     from forearm.plots.figure import save_figure
 
     paths = []
@@ -122,7 +120,7 @@ def _draw(figures: dict[str, dict[str, Any]], folder: Path, bar: ProgressBar) ->
 
 
 def _not_drawn(document: str) -> list[str]:
-    """The figures of a document that are listed and not drawn, and why."""
+    """One paragraph for each listed figure without a plot, with the reason."""
     lines = []
     for picture in listed(document):
         if not picture.drawn:
@@ -169,7 +167,7 @@ def _report(results: list[Result]) -> Report:
 
 
 def _summary(results: list[Result]) -> Report:
-    """How many values have each verdict, by document and kind."""
+    """The number of values with each verdict, by document and kind."""
     rows, last = [], ""
     for total in totals(results):
         name = total.document if total.document == TOGETHER else total.document.capitalize()
@@ -180,8 +178,8 @@ def _summary(results: list[Result]) -> Report:
 
 
 def _reasons(results: list[Result]) -> list[tuple[str, str]]:
-    """Each reason once; the figures that it is for are named where a long table has
-    several, or most need none.
+    """Each reason once, with the values it applies to if a long table has several reasons or most values
+    have none.
     """
     labels: dict[str, list[str]] = {}
     for result in results:
@@ -192,7 +190,7 @@ def _reasons(results: list[Result]) -> list[tuple[str, str]]:
 
 
 def _document(results: list[Result], drawn: list[Path]) -> dict[str, object]:
-    """What --json prints."""
+    """The document that --json prints."""
     agreeing, compared = agreement(results)
     return {
         "results": [_plain(result) for result in results],

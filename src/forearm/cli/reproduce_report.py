@@ -1,4 +1,4 @@
-"""The catalogue of printed figures as one HTML page that fetches nothing; whatever is put in is escaped."""
+"""The catalogue of printed values as one self-contained HTML page; all text in it is escaped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from forearm.reproduce.kinds import MEANINGS as KIND_MEANINGS
 from forearm.reproduce.totals import TOGETHER, VERDICTS, Total, headline, totals
 from forearm.tables import number
 
-# A verdict is told by word, sign and colour, so that no one of them is needed: sign, ground, ink.
+# A verdict is shown by word, sign and colour, so that none of them is needed alone: sign, background, text.
 MARKS = {
     "exact": ("=", BLUE, "#fff"),
     "within rounding": ("&asymp;", SKY, "#000"),
@@ -28,21 +28,19 @@ MARKS = {
 }
 VERDICT_MEANINGS = {
     "exact": "the same number, or beyond a printed bound",
-    "within rounding": "the same once rounded as the document rounds",
-    "differs": "another number; the reason stands beside it",
-    "not reproducible": "nothing to compute it from, or no number is printed; the reason stands beside it",
+    "within rounding": "the same number once rounded like the document",
+    "differs": "a different number, with the reason",
+    "not reproducible": "nothing to compute it from, or no number printed, with the reason",
 }
 SUM = ' class="sum"'  # a row that adds up those above it
-OPENED = 8  # values: longer tables are folded up, so that all of a document can be looked over
+OPENED = 8  # values: longer tables start folded, so that a document can be scanned
 STYLE = Path(__file__).with_name("reproduce_report.css")
 
 Pictures = Mapping[str, Mapping[str, bytes]]
 
 
 def report_page(results: Sequence[Result], pictures: Pictures | None = None) -> str:
-    """The text of the page: counts of verdicts, then document after document;
-    `pictures` are PNG by document and name.
-    """
+    """The text of the page: totals, then one section per document; `pictures`: PNG by document and name."""
     documents = list(dict.fromkeys(r.item.document for r in results))
     shown = {} if pictures is None else pictures
     parts = [
@@ -55,24 +53,24 @@ def report_page(results: Sequence[Result], pictures: Pictures | None = None) -> 
         ),
         "</main>",
     ]
-    title = "forearm reproduce: printed figures, recomputed"
+    title = "forearm reproduce: printed values, recomputed"
     return html_page(title, "\n".join(parts), STYLE, rules=_rules(), policy=PICTURES)
 
 
 def _head(documents: Iterable[str]) -> list[str]:
     links = [f'<a href="#{escape(name)}">{escape(name.capitalize())}</a>' for name in documents]
     return [
-        "<header>\n<h1>Printed figures, recomputed</h1>",
-        f"<p>Made by <code>forearm reproduce</code>, version {escape(__version__)}: each figure as the "
-        "document prints it, beside the one computed anew when this page was made. A click on a heading "
-        "folds its table up or opens it.</p>",
+        "<header>\n<h1>Printed values, recomputed</h1>",
+        f"<p>Made by <code>forearm reproduce</code>, version {escape(__version__)}: each value as the "
+        "document prints it, compared with ours, computed when this page was written. Click a heading to "
+        "fold or unfold its table.</p>",
         "</header>",
         f'<nav aria-label="contents"><a href="#summary">Summary</a> {" ".join(links)}\n{_choice()}</nav>',
     ]
 
 
 def _rules() -> str:
-    """The colours of verdicts, and what is left of the page where one of them is chosen."""
+    """Style rules: the colours of verdicts, and the filter by verdict."""
     colours = [
         f".{_class(v)} .mark {{ background: {ground}; color: {ink}; }}"
         for v, (_, ground, ink) in MARKS.items()
@@ -88,10 +86,10 @@ def _rules() -> str:
 
 
 def _choice() -> str:
-    """All figures, or those of one verdict: the style sheet does it, for the page has no script."""
+    """The filter by verdict: radio buttons for the style sheet, as the page has no script."""
     one = '<label><input type="radio" name="only" id="only-{}"{}> {}</label>'
     choices = [one.format("all", " checked", "all"), *(one.format(_class(v), "", v) for v in MARKS)]
-    return f'<span class="choice" role="group" aria-label="figures shown">show {" ".join(choices)}</span>'
+    return f'<span class="choice" role="group" aria-label="values shown">show {" ".join(choices)}</span>'
 
 
 def _summary(results: Sequence[Result]) -> str:
@@ -139,7 +137,7 @@ def _document(name: str, results: Sequence[Result], pictures: Mapping[str, bytes
 
 
 def _pictures(document: str, pictures: Mapping[str, bytes]) -> list[str]:
-    """The document's figures drawn anew, under the numbers that they have there, and why others are not."""
+    """Our plots of the document's figures under their printed numbers, and the reasons for missing ones."""
     if not pictures:
         return []
     known = {
@@ -150,11 +148,11 @@ def _pictures(document: str, pictures: Mapping[str, bytes]) -> list[str]:
     ]
     others = [f"<li>{escape(f'{p.place}, {p.what}: {p.reason}')}</li>" for p in listed(document) if p.reason]
     left_out = ['<p class="note">Not drawn:</p>\n<ul class="note">', *others, "</ul>"] if others else []
-    return ["<details>\n<summary><h3>Figures, drawn anew</h3></summary>", *drawn, *left_out, "</details>"]
+    return ["<details>\n<summary><h3>Figures</h3></summary>", *drawn, *left_out, "</details>"]
 
 
 def _item(results: Sequence[Result]) -> str:
-    """One table of the document; neighbours of one verdict and one reason share its cell."""
+    """One table of the document; neighbouring values with the same verdict and reason share its cell."""
     item = results[0].item
     explained = any(r.reason for r in results)
     why = '<th scope="col">why</th>' if explained else ""
@@ -163,7 +161,7 @@ def _item(results: Sequence[Result]) -> str:
     lines = [
         f'<details class="item"{" open" if len(results) <= OPENED else ""}>',
         f"<summary><h3>{escape(item.title)} <small>{escape(item.place)}</small></h3> {told}</summary>",
-        '<div class="wide"><table><thead><tr><th scope="col">figure</th><th scope="col" '
+        '<div class="wide"><table><thead><tr><th scope="col">value</th><th scope="col" '
         'class="number">printed</th><th scope="col" class="number">ours</th><th '
         f'scope="col">verdict</th><th scope="col">kind</th>{why}</tr></thead><tbody>',
     ]
@@ -189,7 +187,7 @@ def _row(result: Result, why: str) -> str:
 
 
 def _sign(verdict: str, count: int) -> str:
-    """How many figures of a table have a verdict."""
+    """The number of values of a table with a verdict."""
     said = f'{_mark(verdict)}{count}<span class="said"> {verdict}</span>'
     return f'<span class="{_class(verdict)} count" title="{count} {verdict}">{said}</span>'
 

@@ -1,6 +1,4 @@
-"""The documents' printed counts beside ours: typed figures from `printed.toml`,
-ours from running the code.
-"""
+"""The documents' printed counts, typed in `printed.toml`, compared with ours from running the code."""
 
 from __future__ import annotations
 
@@ -34,11 +32,10 @@ COLUMNS = ("revolute_I", "revolute_II", "prismatic_I", "prismatic_II")
 
 @dataclass(frozen=True)
 class CountComparison:
-    """One printed figure: what is printed, what our code takes, what the named convention
-    gives, and the verdict.
+    """One printed count, the count of our code, the count under the named convention, and the verdict.
 
-    "consistent" is a figure that follows from others of the same document: no count of ours. `reason` is
-    empty where the verdict is "exact".
+    "consistent" marks a count that follows from others of the same document; it is no count of ours. `reason`
+    is empty if the verdict is "exact".
     """
 
     id: str
@@ -54,7 +51,7 @@ class CountComparison:
 
     @property
     def sentence(self) -> str:
-        """Verdict and reason in words; where only the convention makes it exact, the convention."""
+        """Verdict and reason in words, or the convention if only it makes the count exact."""
         if self.verdict == "exact":
             return "exact" if self.ours == self.printed else f"exact, counting so: {self.convention}"
         return f"{self.verdict}{':' if self.verdict == 'consistent' else ' because'} {self.reason}"
@@ -62,13 +59,13 @@ class CountComparison:
 
 @cache
 def compare() -> tuple[CountComparison, ...]:
-    """Every printed figure that can be recomputed, in the order of the documents."""
+    """Every printed count that can be recomputed, in the order of the documents."""
     return tuple(_compared(figure) for figure in printed()["figure"])
 
 
 @cache
 def compare_steps() -> tuple[CountComparison, ...]:
-    """Mata's count at each step of 4.1 beside what our recursion takes for it at an interior link."""
+    """Mata's count at each step of 4.1 compared with our recursion at an interior link."""
     by = run(chain(5), "gibbs-appell").by_quantity()
     made = []
     for step in printed()["step"]:
@@ -81,8 +78,8 @@ def compare_steps() -> tuple[CountComparison, ...]:
 def compare_table29() -> tuple[CountComparison, ...]:
     """Dhanaraj's Table 2.9, cell by cell.
 
-    Rotations are dense. The modified recursion has a diagonal tensor; the plain one a full tensor, on turning
-    joints vector products in full, and R w multiplied out again for alpha.
+    Rotations are dense. The modified recursion has a diagonal tensor; the plain one a full tensor and, at
+    revolute joints, full cross products and R w multiplied out again for alpha.
     """
     cells = []
     ours = {column: _column(column) for column in COLUMNS}
@@ -97,7 +94,7 @@ def compare_table29() -> tuple[CountComparison, ...]:
 
 @cache
 def printed() -> dict[str, Any]:
-    """What the documents print."""
+    """The printed counts of the documents."""
     return tomllib.loads((files("forearm.counting") / "printed.toml").read_text(encoding="utf-8"))
 
 
@@ -109,7 +106,7 @@ def _compared(figure: dict[str, Any]) -> CountComparison:
 def _judged(
     id: str, place: str, figure: dict[str, Any], ours: Pair, conventional: Pair | None = None
 ) -> CountComparison:
-    """The verdict is exact where ours is the printed figure; where it is not, as the figure's entry says."""
+    """Compare: exact if ours is the printed count, otherwise the verdict of its entry."""
     pair = tuple(figure["printed"])
     verdict: Verdict = "exact"
     if (ours if conventional is None else conventional) != pair:
@@ -125,14 +122,14 @@ def _judged(
 
 
 def _column(column: str) -> dict[str, Pair]:
-    """One column of Table 2.9 by our code, its total included."""
+    """One column of Table 2.9 by our code, with its total."""
     kind, method = column.split("_")
     if method == "I":
         table = per_quantity(kind, "modified-newton-euler")
     else:
         table = per_quantity(kind, "newton-euler", "full", full_cross=kind == "revolute")
         if kind == "revolute":
-            table["alpha"] += table["w"] - Counts(add=1)  # R w once more, without the rate that w adds
+            table["alpha"] += table["w"] - Counts(add=1)  # R w once more, without adding the joint rate
         table["f"], table["f_in"] = table["f"] + table["f_in"], Counts()
     total = sum(table.values(), Counts())
     return {symbol: (c.mul, c.add) for symbol, c in {**table, "total": total}.items()}
@@ -156,9 +153,7 @@ def _per_link() -> Pair:
 
 
 def solving(n: int, factored: bool) -> Counts:
-    """The symmetric solve over recorded scalars; `factored`:
-    with a matrix known beforehand, so that only the solve counts.
-    """
+    """The operations of the symmetric solve; `factored`: the matrix is known offline, its factors free."""
     graph = Recorder()
     entry = graph.parameter if factored else graph.input
     M = np.array([[entry(f"M[{i}, {k}]") for k in range(n)] for i in range(n)])
@@ -217,7 +212,7 @@ Recompute = Callable[[], Pair]
 
 
 def _customised(name: str) -> tuple[Recompute, Recompute]:
-    """The modified recursion on an arm's numbers: run as it is, and as generated code."""
+    """Counts of the modified recursion customised to an arm: run as written, and as generated code."""
 
     def by(counting: Callable[..., Counts]) -> Recompute:
         def pair() -> Pair:

@@ -1,4 +1,4 @@
-"""What a comparison with a printed value is worth: how the value beside it came about."""
+"""Kinds of comparison: how our value was obtained, and so what its agreement with the printed one proves."""
 
 from __future__ import annotations
 

@@ -16,11 +16,11 @@ TOGETHER = "together"
 
 @dataclass(frozen=True)
 class Total:
-    """How many results of a document, or of all together, have each verdict.
+    """The number of results with each verdict, of one kind and document.
 
     Attributes:
-        document: one of DOCUMENTS, or TOGETHER.
-        kind: the kind that is counted; None: all of them.
+        document: one of DOCUMENTS, or TOGETHER for all of them.
+        kind: the kind counted; None: all kinds.
         counts: number of results by verdict.
     """
 
@@ -30,12 +30,12 @@ class Total:
 
     @property
     def number(self) -> int:
-        """Results of every verdict."""
+        """The number of results of every verdict."""
         return sum(self.counts.values())
 
 
 def totals(results: Sequence[Result]) -> list[Total]:
-    """A total for each kind that a document has and one for all its kinds; the same of several together."""
+    """Totals by document and kind, then over all kinds; with several documents, the same for all together."""
     documents = list(dict.fromkeys(result.item.document for result in results))
     groups = {name: [r for r in results if r.item.document == name] for name in documents}
     if len(documents) > 1:
@@ -49,13 +49,13 @@ def totals(results: Sequence[Result]) -> list[Total]:
 
 
 def agreement(results: Sequence[Result]) -> tuple[int, int]:
-    """How many recomputed values agree with the printed ones, and how many are compared with one."""
+    """The number of recomputed values that agree with the printed ones, and the number compared."""
     compared = [result for result in results if result.kind == "recomputed" and result.compared]
     return sum(result.agrees for result in compared), len(compared)
 
 
 def headline(results: Sequence[Result]) -> str:
-    """What counts as evidence, in one sentence: other kinds are left out."""
+    """One sentence on the evidence: how many recomputed values agree; other kinds do not count."""
     agreeing, compared = agreement(results)
     rest = "; each difference has its reason" if compared > agreeing else ""
     return f"{agreeing} of {compared} recomputed values agree with the printed ones{rest}."

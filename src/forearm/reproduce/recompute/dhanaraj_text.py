@@ -1,6 +1,4 @@
-"""What Dhanaraj's prose and small tables say in numbers: rates, orders, sums, savings,
-and times of machines.
-"""
+"""Numbers in Dhanaraj's prose and small tables: rates, orders, sums, savings, times of machines."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ from forearm.symbols import Graph
 from forearm.symbols.recorder import Recorder
 
 LINKS = 6
-# Rows of Table 1.1: name, and the formulation whose operations we count.
+# Rows of Table 1.1 and the formulation counted for each
 TABLE_1_1 = {
     "Uicker/Kahn": "lagrange-uicker",
     "Hollerbach 4x4": "lagrange-hollerbach-4x4",
@@ -48,14 +46,12 @@ D_3 = {
 
 
 def sampling() -> Figures:
-    """Dhanaraj 1.1: how often to sample for a natural frequency of 5 and of 10 Hz."""
+    """Dhanaraj 1.1: sampling rates for natural frequencies of 5 and 10 Hz."""
     return {f"samples a second for {f} Hz": 1.0 / sampling_period(2.0 * math.pi * f) for f in (5, 10)}
 
 
 def machine_times() -> Figures:
-    """Dhanaraj 1.1, 1.2.3, 4.1: what the times of Table 4.8 make of an 8086, of Luh and Lin's
-    speed-up, and of a rate.
-    """
+    """Dhanaraj 1.1, 1.2.3, 4.1: time on an 8086, speed-up of Luh and Lin, and rate, from Table 4.8."""
     times = printed_times()
     own, luh = times["Dhanaraj 1990"], times["Luh and Lin 1982"]
     operation = own[1] / (OPERATIONS * load(STANFORD).graph.total)  # ms
@@ -67,7 +63,7 @@ def machine_times() -> Figures:
 
 
 def table_1_1_sums() -> Figures:
-    """Dhanaraj Table 1.1: its own formulas for six links, and the totals of its columns."""
+    """Dhanaraj Table 1.1: its formulas at n = 6 and the totals of its columns."""
     figures: Figures = {}
     formulas = {
         figure["id"]: figure for figure in printed()["figure"] if figure["place"] == "Dhanaraj Table 1.1"
@@ -83,9 +79,7 @@ def table_1_1_sums() -> Figures:
 
 
 def table_1_1_formulas() -> Figures:
-    """Dhanaraj Table 1.1: coefficients of n of our own counts, 4x4 matrices dense
-    where the row is of such.
-    """
+    """Dhanaraj Table 1.1: coefficients in n of our counts; 4x4 matrices are counted as dense."""
     figures: Figures = {}
     for name, formulation in TABLE_1_1.items():
         by = _dense(formulation) if name in DENSE else (general(formulation).mul, general(formulation).add)
@@ -95,7 +89,7 @@ def table_1_1_formulas() -> Figures:
 
 
 def orders() -> Figures:
-    """Dhanaraj 1.2.1: with which power of n the operations of a formulation grow."""
+    """Dhanaraj 1.2.1: the order in n of each formulation's operations."""
     return {name: float(general(formulation).degree) for name, formulation in TABLE_1_1.items()}
 
 
@@ -113,7 +107,7 @@ def newton_euler_steps() -> Figures:
 
 
 def freedoms() -> Figures:
-    """Dhanaraj 2.2.1: the fewest joints of a generic chain whose hand can move and turn every way."""
+    """Dhanaraj 2.2.1: the fewest joints of a generic chain whose Jacobian has rank 6."""
     for n in range(1, 12):
         if np.linalg.matrix_rank(jacobian(load_builtin(f"chain{n}"), np.full(n, 0.4))) == 6:
             return {"joints": float(n)}
@@ -121,8 +115,8 @@ def freedoms() -> Figures:
 
 
 def reformulated() -> Figures:
-    """Dhanaraj 2.3.2: what Coriolis terms, lambda of a sliding joint at right angles and
-    gyroscopic moments cost.
+    """Dhanaraj 2.3.2: operations of the Coriolis term, of lambda at a prismatic joint with a right-angled
+    twist, and of the gyroscopic moment.
     """
     turning, sliding = (per_quantity(kind) for kind in ("revolute", "prismatic"))
     graph = Graph()
@@ -141,9 +135,7 @@ def reformulated() -> Figures:
 
 
 def swelling() -> Figures:
-    """Dhanaraj 2.4: operations of his example, values kept and one put into another,
-    everything done as written.
-    """
+    """Dhanaraj 2.4: operations of his example as written, with intermediate values stored and substituted."""
     graph = Recorder()
     b, c, d, f = (graph.input(x) for x in "bcdf")
     a = b + c
@@ -158,9 +150,7 @@ def swelling() -> Figures:
 
 
 def flops() -> Figures:
-    """Dhanaraj 2.5, 5.1: operations of a joint by Table 2.9 as we count it,
-    and whether 30 to 40 % are saved.
-    """
+    """Dhanaraj 2.5, 5.1: our counts for a joint of Table 2.9, and whether 30 to 40 % are saved."""
     ours = {c.id: sum(c.ours) for c in compare_table29()}
     theirs = {c.id: sum(c.printed) for c in compare_table29()}
     figures: Figures = {}
@@ -174,7 +164,7 @@ def flops() -> Figures:
 
 
 def arm_program() -> Figures:
-    """Dhanaraj 2.5: how much more ARM takes for the PUMA with six joints, by the printed counts."""
+    """Dhanaraj 2.5: how many more operations ARM takes for the PUMA, by the printed counts."""
     return {"more operations, %": 100.0 * (sum(ARM_PROGRAM) / sum(METHOD_I) - 1.0)}
 
 
@@ -185,9 +175,7 @@ def listings() -> Figures:
 
 
 def parallel_operations() -> Figures:
-    """Abstract, 4.3.1, 4.6: operations one after another with as many processors as
-    there are tasks in a layer.
-    """
+    """Dhanaraj, abstract, 4.3.1, 4.6: sequential operations with one processor per task of a layer."""
     levels = schedule_by_rule(load(GENERAL), load(GENERAL).concurrency).length
     return {
         "operations of six links, by 12n + 9": OPERATIONS * levels,
@@ -202,7 +190,7 @@ def _sums() -> dict[str, tuple[int, int]]:
 
 
 def _value(formula: str, n: int) -> Fraction:
-    """A formula such as 32 1/2 n^4 - 128 at n."""
+    """The value of a formula such as 32 1/2 n^4 - 128 at n."""
     total, sign, number, power = Fraction(0), 1, Fraction(0), 0
     for word in [*formula.split(), "+"]:
         if word in "+-":

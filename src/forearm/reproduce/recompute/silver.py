@@ -1,4 +1,4 @@
-"""Silver's identities between w and Wd as residuals on an arm that turns and slides, and what he counts."""
+"""Silver's identities between w and Wd as residuals on an arm with both types of joint, and his counts."""
 
 from __future__ import annotations
 
@@ -21,15 +21,13 @@ from forearm.kinematics import forward, jacobian, jacobian_derivative
 from forearm.reproduce.recompute import Figures, apart
 from forearm.spatial import Floats, inertia_from_pseudo, pseudo_from_inertia, tilde
 
-ARM, LINK = "stanford", "link6"  # five joints that turn, one that slides
-H = 1e-5  # rad, m, s: of central differences, whose error is of its square
+ARM, LINK = "stanford", "link6"  # five revolute joints, one prismatic
+H = 1e-5  # rad, m, s: step of the central differences, of second order
 PUBLISHED = ("uicker", "hollerbach-4x4", "hollerbach-3x3", "newton-euler")
 
 
 class LinkState:
-    """A link at a state: its matrix W, the tensor I about its centre of mass, and the
-    columns dv/dqd_j, dw/dqd_j.
-    """
+    """A link at a state: rotation W, central inertia tensor, columns dv/dqd_j and dw/dqd_j."""
 
     def __init__(self, arm: Arm, q: Floats, qd: Floats) -> None:
         body = arm.link(LINK)
@@ -43,7 +41,7 @@ class LinkState:
 
 
 def state() -> tuple[Arm, Floats, Floats, Floats]:
-    """The arm without drives, and one generic q, qd, qdd."""
+    """The arm without drives, and one random q, qd, qdd."""
     arm = load_builtin(ARM).rigid()
     q, qd, qdd = np.random.default_rng(1981).uniform(0.2, 0.9, (3, arm.n))
     return arm, q, qd, qdd
@@ -79,7 +77,7 @@ def freedoms() -> Figures:
 
 
 def rotations() -> Figures:
-    """Silver (2.5)-(2.11) and the table of 2.4: what both representations give, as differences."""
+    """Silver (2.5)-(2.11) and the table of 2.4: relative residuals between both representations."""
     arm, q, qd, qdd = state()
     at, after, before = LinkState(arm, q, qd), LinkState(arm, q + H * qd, qd), LinkState(arm, q - H * qd, qd)
     W, w, own = at.W, at.w, at.own
@@ -100,7 +98,7 @@ def rotations() -> Figures:
 
 
 def derivation() -> Figures:
-    """Silver (3.4)-(3.7), (3.10), (A.2), (A.3) of one link, each side computed by itself."""
+    """Silver (3.4)-(3.7), (3.10), (A.2), (A.3) of one link: relative residuals of both sides."""
     arm, q, qd, _ = state()
     at = LinkState(arm, q, qd)
     w, c = at.w, at.dw
@@ -132,8 +130,8 @@ def derivation() -> Figures:
 
 
 def forces() -> Figures:
-    """Silver (1.2), (3.1), (3.11)-(3.16) and 3.2: generalised forces by his double sum against
-    others, and gravity, twice.
+    """Silver (1.2), (3.1), (3.11)-(3.16) and 3.2: generalised forces by his double sum against other
+    formulations, and gravity in two ways.
     """
     arm, q, qd, qdd = state()
     silver = inverse(arm, q, qd, qdd, formulation="lagrange-silver")
@@ -165,9 +163,7 @@ def forces() -> Figures:
 
 
 def published() -> Figures:
-    """Silver 1.2, 1.4 from the published counts that he speaks of, multiplications and
-    additions together, six links.
-    """
+    """Silver 1.2, 1.4: ratios of published counts, multiplications plus additions, six links."""
     from forearm.counting.printed import printed
 
     figures = {figure["id"]: sum(figure["printed"]) for figure in printed()["figure"]}
@@ -182,7 +178,7 @@ def published() -> Figures:
 
 
 def growth() -> Figures:
-    """Silver 1.2-1.4: the order in n of our counts of the formulations that he names."""
+    """Silver 1.2-1.4: the order in n of our counts of the formulations he names."""
     from forearm.counting.cost import general
 
     names = {
@@ -195,9 +191,7 @@ def growth() -> Figures:
 
 
 def _each(arm: Arm, q: Floats, qd: Floats) -> list[tuple[float, Floats, Floats, Floats]]:
-    """Of every link: its mass, the velocity of its centre of mass, its angular velocity
-    and tensor, in base axes.
-    """
+    """For every link: mass, velocity of the centre of mass, angular velocity, inertia; in base axes."""
     made = []
     for name in (f"link{i + 1}" for i in range(arm.n)):
         J = jacobian(arm, q, link=name, point=arm.link(name).com)
@@ -207,5 +201,5 @@ def _each(arm: Arm, q: Floats, qd: Floats) -> list[tuple[float, Floats, Floats, 
 
 
 def _common(values: list[float]) -> float:
-    """What all of them are, NaN where they are not the same."""
+    """The common value, NaN if they differ."""
     return float(values[0]) if len(set(values)) == 1 else float("nan")

@@ -18,16 +18,16 @@ from forearm.spatial import Floats, inverse_pose, tilde
 
 
 def state() -> tuple[Arm, Floats, Floats, Floats]:
-    """The arm without drives, and one generic q, qd, qdd."""
+    """The arm without drives, and one random q, qd, qdd."""
     arm = load_builtin(ARM).rigid()
     q, qd, qdd = np.random.default_rng(1982).uniform(-0.9, 0.9, (3, arm.n))
     return arm, q, qd, qdd
 
 
 def layout() -> Figures:
-    """Swartz pp. 1, 2, 5, 6: links, joints and their kinds, from the built-in arm as it stands upright."""
+    """Swartz pp. 1, 2, 5, 6: links, joints and joint types of the built-in arm, read in its upright pose."""
     arm = load_builtin(ARM)
-    # the axis lies along the links, which stand on one another
+    # the joint axis is parallel to the links, which are stacked vertically
     along = np.abs(jacobian(arm, np.zeros(arm.n))[5]) > 0.5
     parents = [body.parent for body in model_of(arm).bodies]
     neighbours = {1 + parents.count(i) for i in range(arm.n - 1)}
@@ -45,7 +45,7 @@ def layout() -> Figures:
 
 
 def _slopes() -> Floats:
-    """How a pose from one frame to the next changes with a, r and alpha of a turning joint."""
+    """Derivatives of the pose between neighbouring frames by a, r and alpha of a revolute joint."""
     at = np.array([0.3, 0.2, 0.7])
 
     def pose(values: Floats) -> Floats:
@@ -56,9 +56,7 @@ def _slopes() -> Floats:
 
 
 def _between(dh: DH, theta: float) -> Floats:
-    """[A_i^(i+1), A p] of Swartz p. 18: the turn and the way from one frame to the next,
-    in the axes of the first.
-    """
+    """[A_i^(i+1), A p] of Swartz p. 18: rotation and displacement to the next frame, in axes of the first."""
     ca, sa, ct, st = np.cos(dh.alpha), np.sin(dh.alpha), np.cos(theta), np.sin(theta)
     A = np.array([[ct, -ca * st, sa * st], [st, ca * ct, -sa * ct], [0.0, sa, ca]])
     p = np.array([dh.a, dh.d * sa, dh.d * ca])
@@ -66,7 +64,7 @@ def _between(dh: DH, theta: float) -> Floats:
 
 
 def equations() -> Figures:
-    """Swartz pp. 9-12, 16-19: differences of both sides over the largest value."""
+    """Swartz pp. 9-12, 16-19: relative residuals of his equations."""
     arm, q, qd, qdd = state()
     torque, H = inverse(arm, q, qd, qdd), inertia_matrix(arm, q, method="composite-body")
     frames = [np.eye(4), *(forward(arm, q, link=f"link{i + 1}") for i in range(arm.n))]
@@ -79,7 +77,7 @@ def equations() -> Figures:
     pushed = inverse(arm, q, qd, qdd, hand_force=-force, hand_moment=-moment)
     by_columns = inertia_matrix(arm, q, method="unit-acceleration")
     M, c, E = _gathered(arm, q)
-    axis, lever = np.array([0.0, 0.0, 1.0]), c  # in the axes and from the origin of the base
+    axis, lever = np.array([0.0, 0.0, 1.0]), c  # in base axes, from the base origin
     first = E @ axis + np.cross(lever, M * np.cross(axis, lever))
     return {
         "A, p: frames of the built-in arm": apart(printed, ours),
@@ -93,9 +91,7 @@ def equations() -> Figures:
 
 
 def _gathered(arm: Arm, q: Floats) -> tuple[float, Floats, Floats]:
-    """All links as one body at q: mass, centre, and inertia about the centre by the parallel axis
-    theorem. Swartz p. 11.
-    """
+    """All links as one composite body at q: mass, centre of mass, inertia about it. Swartz p. 11."""
     bodies = []
     for i in range(arm.n):
         body, T = arm.link(f"link{i + 1}"), forward(arm, q, link=f"link{i + 1}")

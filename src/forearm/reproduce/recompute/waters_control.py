@@ -1,6 +1,4 @@
-"""What Waters IV says of getting forces without solving the equations each time:
-bits, points, tables, shares, times.
-"""
+"""Waters IV on forces without solving the equations each time: bits, points, tables, shares, times."""
 
 from __future__ import annotations
 
@@ -12,13 +10,13 @@ from forearm.dynamics import inverse
 from forearm.files.builtin import load_builtin
 from forearm.reproduce.recompute import Figures
 
-JOINTS, VALUES = 6, 5  # of the arm and of each parameter in a table that Waters counts with
-AS_3X3, FIXED_POINT = 2.0, 4.0  # factors that he states: 3x3 for 4x4 matrices, and arithmetic on a PDP-11/45
-WORDS = {"fewest": 2**18, "most": 2**17}  # of memory: a PDP-10, a PDP-11/45
+JOINTS, VALUES = 6, 5  # joints, and values per parameter in his tables
+AS_3X3, FIXED_POINT = 2.0, 4.0  # speed-ups that he states: 3x3 for 4x4 matrices, fixed point on a PDP-11/45
+WORDS = {"fewest": 2**18, "most": 2**17}  # words of memory: PDP-10, PDP-11/45
 
 
 def bits() -> Figures:
-    """Bits and smallest changes of a joint's sensors, for 0.01 rad/s^2 at 1 ms."""
+    """Bits and resolution of a joint's sensors for 0.01 rad/s^2 at 1 ms."""
     from forearm.control.bits import bits_needed
 
     needed = bits_needed()
@@ -32,9 +30,7 @@ def bits() -> Figures:
 
 
 def extrapolation() -> Figures:
-    """Parameters, pairs and points of a first-order extrapolation;
-    the systems of equations for its slopes.
-    """
+    """Parameters, pairs and points of a first-order extrapolation, and the linear systems for its slopes."""
     from forearm.control.extrapolation import points_for_pairs, points_for_slopes
 
     parameters = 3 * JOINTS
@@ -50,7 +46,7 @@ def extrapolation() -> Figures:
 
 
 def _one_matrix_serves(points: int) -> bool:
-    """Whether the slopes of all forces fitted with one matrix are those of each force fitted by itself."""
+    """Whether fitting all forces with one matrix yields the slopes of fitting each force separately."""
     from forearm.control.extrapolation import fitted_slopes
 
     arm = load_builtin("stanford").rigid()
@@ -62,7 +58,7 @@ def _one_matrix_serves(points: int) -> bool:
 
 
 def tables() -> Figures:
-    """Sizes of tables over everything, and by how much they would have to shrink."""
+    """Sizes of tables of complete coverage, and by how many orders of magnitude they are too large."""
     from forearm.control.tables import full_tables
 
     made = full_tables(JOINTS, VALUES)
@@ -82,8 +78,8 @@ def tables() -> Figures:
 
 
 def shares() -> Figures:
-    """Parts of 45m+77a in percent, m as four a, from runs counted in his way; what locking saves,
-    by his printed 19m+34a.
+    """Shares of 45m+77a in percent, with m as four a, from runs counted in his way; the saving of locked
+    joints from his printed 19m+34a.
     """
     from forearm.counting import waters
     from forearm.counting.matrices import MatrixCounts
@@ -103,9 +99,7 @@ def shares() -> Figures:
 
 
 def times() -> Figures:
-    """Times that follow from his 8 s and his counts of matrix products, and the speed-up
-    that he puts together.
-    """
+    """Times that follow from his 8 s and his counts of matrix products, and the product of his speed-ups."""
     naive, recursive = (_printed(f"waters-{x}")[0] for x in ("naive-m", "recursive"))
     (as_written,) = (float(v) for label, v, _ in _values("waters-time") if label == "as written")
     (reformulated,) = (float(v) for label, v, _ in _values("waters-speedups") if label == "overall")
@@ -118,7 +112,7 @@ def times() -> Figures:
 
 
 def repetitions() -> Figures:
-    """How often U_66 and L_6 are computed where every term of F_i is evaluated as it is written."""
+    """How often U_66 and L_6 are computed if every term of F_i is evaluated as written."""
     computed = {"U_66": 0, "L_6": 0}
 
     def U(j: int, i: int) -> None:

@@ -24,6 +24,7 @@ from forearm.symbols.recorder import Recorder
 
 Pair = tuple[int, ...]
 Verdict = Literal["exact", "differs", "not reproducible", "consistent"]
+Kind = Literal["recomputed", "decoded"]
 LINKS = 6
 BIAS = Convention(no_acceleration=True)
 NEAREST_TO_LUH = Convention(dense=True, full_cross=True)
@@ -32,10 +33,12 @@ COLUMNS = ("revolute_I", "revolute_II", "prismatic_I", "prismatic_II")
 
 @dataclass(frozen=True)
 class CountComparison:
-    """One printed count, the count of our code, the count under the named convention, and the verdict.
+    """One printed figure: what is printed, what our code takes, what the named convention
+    gives, and the verdict.
 
-    "consistent" marks a count that follows from others of the same document; it is no count of ours. `reason`
-    is empty if the verdict is "exact".
+    "consistent" is a figure that follows from others of the same document: no count of ours. `reason` is
+    empty where the verdict is "exact". `kind` is "decoded" where the convention was found by trying which one
+    gives the figure.
     """
 
     id: str
@@ -48,6 +51,7 @@ class CountComparison:
     convention: str
     verdict: Verdict
     reason: str
+    kind: Kind
 
     @property
     def sentence(self) -> str:
@@ -88,6 +92,7 @@ def compare_table29() -> tuple[CountComparison, ...]:
             name, what = f"{symbol} {column}", f"{symbol}, {column.replace('_', ', Method ')}"
             reason = printed()["reasons29"].get(name, "")
             cell = {"what": what, "printed": row[column], "verdict": "differs", "reason": reason}
+            cell["kind"] = printed()["kinds29"].get(name, "recomputed")
             cells.append(_judged(name, "Dhanaraj Table 2.9", cell, ours[column][symbol]))
     return tuple(cells)
 
@@ -116,8 +121,9 @@ def _judged(
     reason = {"exact": "", "consistent": figure.get("internal", "")}.get(verdict, figure.get("reason", ""))
     unit = tuple(figure.get("unit", ("mul", "add")))
     convention = figure.get("convention", "")
+    kind = figure.get("kind", "recomputed")
     return CountComparison(
-        id, place, figure["what"], unit, pair, ours, conventional, convention, verdict, reason
+        id, place, figure["what"], unit, pair, ours, conventional, convention, verdict, reason, kind
     )
 
 

@@ -205,7 +205,7 @@ def counted(document: str = "all") -> Iterator[Result]:
             place,
             "operation counts",
             (),
-            "recomputed",
+            comparison.kind,
             assumed=comparison.convention,
         )
         ours = comparison.ours if comparison.by_convention is None else comparison.by_convention

@@ -1,9 +1,9 @@
-"""Write the verdicts of the catalogue into the pages docs/documents/*.md, between their two marks.
+"""Write the results of `forearm reproduce` into the pages docs/documents/*.md, between their two marks.
 
     python docs/make_documents.py
 
-What stands before the first mark is written by hand: which function a place of the document is. What stands
-behind it is what `forearm reproduce` says of every printed figure.
+The text before the first mark is written by hand: the function for each equation or method. The text between
+the marks is generated: the headline, totals by kind, and the verdict on every printed value.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from forearm.reproduce.totals import VERDICTS, headline, totals
 FOLDER = Path(__file__).parent / "documents"
 BEGIN, END = "<!-- verdicts: python docs/make_documents.py -->", "<!-- end of verdicts -->"
 KINDS_ARE = "The other [kinds](../glossary.md#kinds-of-printed-values) prove less."
-MOST_REASONS = 3  # of one item; more are a list that the command shows better
+MOST_REASONS = 3  # of one item; the command shows longer lists better
 
 
 def section(document: str, results: Iterable[Result]) -> str:
@@ -39,7 +39,7 @@ def section(document: str, results: Iterable[Result]) -> str:
 
 
 def written(document: str, text: str, results: Iterable[Result]) -> str:
-    """The text of a page with its verdicts made anew."""
+    """The text of a page with its generated part replaced."""
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     return before + section(document, results) + after
@@ -66,7 +66,7 @@ def _cell(text: str) -> str:
 
 
 def main() -> None:
-    """Every page, its verdicts computed now."""
+    """Recompute all results and rewrite every page."""
     results = list(reproduce("all"))
     for document in DOCUMENTS:
         path = FOLDER / f"{document}.md"

@@ -74,7 +74,7 @@ def before(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[tuple[str, str], fl
     caches = (counts.compare, counts.compare_steps, counts.compare_table29, schedules.faults)
 
     def changed(document: str) -> dict[str, Any]:
-        data = copy.deepcopy(real(document))
+        data: dict[str, Any] = copy.deepcopy(real(document))
         for value in (value for block in data["item"] for value in block["value"]):
             value["printed"] = "987654"
         return data

@@ -51,7 +51,8 @@ def _one_matrix_serves(points: int) -> bool:
 
     arm = load_builtin("stanford").rigid()
     states = np.random.default_rng(1).uniform(-0.5, 0.5, (points, 3 * arm.n))
-    forces = inverse(arm, *np.split(states, 3, axis=1))
+    q, qd, qdd = np.split(states, 3, axis=1)
+    forces = inverse(arm, q, qd, qdd)
     together = fitted_slopes(states, forces).slopes
     each = [fitted_slopes(states, forces[:, [k]]).slopes[0] for k in range(arm.n)]
     return bool(np.abs(together - each).max() < 1e-9 * np.abs(together).max())

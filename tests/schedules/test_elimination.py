@@ -32,8 +32,9 @@ from forearm.schedules.cases import (
 from forearm.schedules.elimination import Book, given_values, remaining
 from forearm.schedules.formulas import ChainState, start
 from forearm.schedules.links import SubtaskChain, chain_of, joints_at
+from forearm.schedules.order import plain_order
 from forearm.schedules.printed import place_of, printed_layers, sparse_cases, special_cases
-from forearm.schedules.subtasks import OPERATIONS, SUBTASKS, Place, plain_order
+from forearm.schedules.subtasks import OPERATIONS, SUBTASKS, Place
 
 SAME = 1e-12  # relative: values that are equal by renaming come from the same bits but for products with 1
 

@@ -16,7 +16,8 @@ from forearm.schedules.cases import general_arm
 from forearm.schedules.elimination import remaining
 from forearm.schedules.formulas import ChainState, Key, start, torque
 from forearm.schedules.links import JointState, SubtaskChain, chain_of, joints_at
-from forearm.schedules.subtasks import OPERATIONS, SUBTASKS, Place, plain_order
+from forearm.schedules.order import plain_order
+from forearm.schedules.subtasks import OPERATIONS, SUBTASKS, Place
 
 STYLES = ("modified", "standard", "frames")
 COMPLEX_STEP = 1e-30  # torques are linear in accelerations: its size does not matter

@@ -16,16 +16,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
+from forearm.drives.joint import drives_of
 from forearm.errors import InputError, shorten
 from forearm.kinematics.arguments import states_of
-from forearm.schedules.elimination import NOTHING, Operand, Remaining, given_values, remaining
+from forearm.schedules.elimination import Remaining, given_values, remaining
+from forearm.schedules.further import FIRST_DRIVE, TWISTED_FORWARD
 from forearm.schedules.links import chain_of, joints_at
 from forearm.schedules.packing import packed
 from forearm.schedules.subtasks import BACKWARD_LAYERS, FORWARD_LAYERS, LAST_FORWARD, SUBTASKS, Place
 from forearm.schedules.tasks import Task, TaskGraph
+from forearm.schedules.terms import Operand
+from forearm.symbols.graph import NOTHING
 from forearm.values import check_whole
 
 MOST_LINKS = 200
+FORWARD_BEYOND = frozenset(task.number for task in TWISTED_FORWARD)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +79,11 @@ def layer_of(place: Place, n: int) -> int:
     then backwards from link n.
     """
     i, number = place
-    layer = SUBTASKS[number - 1].layer
-    if number > LAST_FORWARD:
+    if number >= FIRST_DRIVE:
+        layer = BACKWARD_LAYERS + 1
+    else:
+        layer = SUBTASKS[number - 1].layer if number <= len(SUBTASKS) else 1
+    if number > LAST_FORWARD and number not in FORWARD_BEYOND:
         return FORWARD_LAYERS + 2 * (n - 2) + 2 * (n - i) + layer
     return 1 if i == 1 else 2 * (i - 2) + layer
 
@@ -104,13 +112,12 @@ def table_graph(n: int, left_out: Collection[Place] = (), name: str = "") -> Lay
 
 
 def subtask_work(arm: Arm, all_made: bool = False) -> SubtaskProgram:
-    """The subtasks of an arm with twists of right angles and diagonal tensors,
-    after everything that is 0 is left out.
+    """The subtasks of a serial arm, after everything that is 0 is left out, with those of its drives.
 
     What no torque depends on is left out too, unless `all_made`, as the document makes it.
-    Precedence is that of the data.
+    Precedence is that of the data. ModelError for trees and mimicking joints.
     """
-    left = remaining(chain_of(arm))
+    left = remaining(chain_of(arm), drives_of(arm))
     tasks = packed(left, all_made)
     owner = {k: place for place, operations in tasks.items() for k in operations}
     waits = {
@@ -149,13 +156,13 @@ def run_tasks(
         for k in work.operations[task]:
             operation = left.operations[k]
             try:
-                a, b = value(operation.left), value(operation.right)
+                operands = [value(operand) for operand in operation.operands]
             except KeyError as error:
                 name = work.graph.tasks[task].name
                 raise InputError(
                     f"{name} comes before a task that it waits for; put it behind that."
                 ) from error
-            values[len(left.given) + k] = a * b if operation.product else a + b
+            values[len(left.given) + k] = operation.of(*operands)
     return np.array([value(torque) for torque in left.torques])
 
 
@@ -192,11 +199,16 @@ def _layered(n: int, waits: Mapping[Place, set[Place]], name: str) -> Layered:
         layer[place] = max([layer_of(place, n), *(layer[earlier] + 1 for earlier in waits[place])])
 
     def rank(place: Place) -> tuple[int, bool, int, int]:
-        backward = place[1] > LAST_FORWARD
+        backward = place[1] > LAST_FORWARD and place[1] not in FORWARD_BEYOND
         return layer[place], backward, -place[0] if backward else place[0], place[1]
 
     places = sorted(waits, key=rank)
     index = {place: k for k, place in enumerate(places)}
-    tasks = tuple(Task(f"{i}{number:02d}", 1.0, f"link {i}") for i, number in places)
+    tasks = tuple(Task(_name(*place), 1.0, f"link {place[0]}") for place in places)
     before = tuple(tuple(sorted(index[earlier] for earlier in waits[place])) for place in places)
     return Layered(TaskGraph(tasks, before, name), tuple(layer[place] for place in places), tuple(places))
+
+
+def _name(i: int, number: int) -> str:
+    """The document's three digits, such as 126; a dot where a drive has so many that they would not be clear."""
+    return f"{i}{number:02d}" if number < 100 else f"{i}.{number}"

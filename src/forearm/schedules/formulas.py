@@ -1,9 +1,9 @@
-"""What the subtasks compute, over any scalar: the modified Newton-Euler recursion in pieces.
+"""The formulas of the subtasks, over any scalar: the modified Newton-Euler recursion in pieces.
 Dhanaraj 4.3.1, Table 4.1.
 
-Quantities carry the document's letters and the number of their link: ("w.x", 2) is a component of omega of
-link 2. For a sliding joint, whose turns cost nothing, lambda and k are those of the link before in other
-axes, and 2 qd (w.y, -w.x) with qdd goes to the linear acceleration.
+Quantities have the document's letters and the number of their link: ("w.x", 2) is a component of omega of
+link 2. At a prismatic joint whose rotation renames axes, lambda and k are those of the link before in other
+axes, and 2 qd (w.y, -w.x) with qdd is added to the linear acceleration.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def down(
 
     def compute(motion: ChainState, values: Values, i: int) -> Made:
         link, joint = motion.at(i)
-        x, y, z = renamed(link.axes.T, vector(values, v, i if own else i - 1))
+        x, y, z = _before_turn(link, values, v, i, own)
         name = turning if link.revolute else sliding
         if component == 0:
             return {
@@ -89,6 +89,13 @@ def down(
         return {f"{name}.y": joint.c * y - joint.s * x}
 
     return compute
+
+
+def _before_turn(link: SubtaskLink, values: Values, v: str, i: int, own: bool) -> Three:
+    """axes^T v: renamed, or as a further subtask has made it."""
+    if link.is_square:
+        return renamed(link.axes.T, vector(values, v, i if own else i - 1))
+    return vector(values, f"{v}*", i)
 
 
 def passed(component: int, v: str, made: str) -> Compute:
@@ -110,8 +117,10 @@ def passed(component: int, v: str, made: str) -> Compute:
 
 def carried(motion: ChainState, values: Values, name: str, i: int) -> Three:
     """What the next link passes on, in axes of link i: the turn is made, axes are only renamed."""
-    v = vector(values, name, i)
-    return v if i == len(motion.chain) else renamed(motion.at(i + 1)[0].axes, v)
+    if i == len(motion.chain):
+        return vector(values, name, i)
+    link, _ = motion.at(i + 1)
+    return renamed(link.axes, vector(values, name, i)) if link.is_square else vector(values, f"{name}*", i)
 
 
 def reach(motion: ChainState, i: int) -> Three:
@@ -139,7 +148,7 @@ def with_coriolis(motion: ChainState, values: Values, i: int) -> Made:
 def mixed_products(motion: ChainState, values: Values, i: int) -> Made:
     """T7: k = (w.y w.z, w.z w.x, w.x w.y)."""
     link, _ = motion.at(i)
-    if not link.revolute:  # products of the same rates under other names
+    if link.is_renamed:  # products of the same rates under other names
         from_axis, sign = _sources(link)
         old = vector(values, "k", i - 1)
         pairs = ((1, 2), (2, 0), (0, 1))
@@ -153,21 +162,19 @@ def mixed_products(motion: ChainState, values: Values, i: int) -> Made:
 
 def squares(motion: ChainState, values: Values, i: int) -> Made:
     """T8: the squares of w."""
-    if not motion.at(i)[0].revolute:
-        return {}  # T9 renames what the link before has
+    if motion.at(i)[0].is_renamed:
+        return {}  # T9 renames those of the link before
     x, y, z = vector(values, "w", i)
     return {"sw.x": x * x, "sw.y": y * y, "sw.z": z * z}
 
 
 def _elements(*made: str) -> Callable[[Callable[[Values, int], Made]], Compute]:
-    """Elements of lambda by a formula for turning joints; for sliding ones those of the link
-    before under other names.
-    """
+    """Elements of lambda by a formula, or those of the link before where the joint renames axes."""
 
     def of(formula: Callable[[Values, int], Made]) -> Compute:
         def compute(motion: ChainState, values: Values, i: int) -> Made:
             link, _ = motion.at(i)
-            if link.revolute:
+            if not link.is_renamed:
                 return formula(values, i)
             from_axis, sign = _sources(link)
             places = [(AXES.index(rc[0]), AXES.index(rc[1])) for rc in made]
@@ -235,14 +242,17 @@ def inertial_force(motion: ChainState, values: Values, i: int) -> Made:
 
 
 def inertial_moment(k: int) -> Compute:
-    """A component of I alpha + w x I w, with the constant differences D of the moments.
-    Dhanaraj (4.11)-(4.13).
+    """A component of I alpha + w x I w, with the constant differences D of the moments, products of inertia
+    left to further subtasks. Dhanaraj (4.11)-(4.13).
     """
 
     def compute(motion: ChainState, values: Values, i: int) -> Made:
-        moments = motion.at(i)[0].I.tolist()
+        link, _ = motion.at(i)
+        moments, name = link.I.tolist(), "N" if link.is_diagonal else "N'"
         D = moments[(k + 2) % 3] - moments[(k + 1) % 3]
-        return {f"N.{AXES[k]}": moments[k] * values[f"alpha.{AXES[k]}", i] + D * values[f"k.{AXES[k]}", i]}
+        return {
+            f"{name}.{AXES[k]}": moments[k] * values[f"alpha.{AXES[k]}", i] + D * values[f"k.{AXES[k]}", i]
+        }
 
     return compute
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from forearm.schedules.elimination import Remaining
+from forearm.schedules.further import FIRST_DRIVE
 from forearm.schedules.subtasks import OPERATIONS, Place
 
 # Steps that are made of several subtasks of the same kind: a + lambda p, a + lambda s, p x f, s x F.
@@ -29,7 +30,25 @@ def packed(left: Remaining, all_made: bool) -> dict[Place, list[int]]:
                 rows[(number - step[0]) % ROWS] += operations
             tasks = _tasks(left, rows)
             made |= {(i, step[len(step) - len(tasks) + k]): operations for k, operations in enumerate(tasks)}
+        drive = _drive_tasks(left, made.pop((i, FIRST_DRIVE), []))
+        made |= {(i, FIRST_DRIVE + k): operations for k, operations in enumerate(drive)}
     return made
+
+
+def _drive_tasks(left: Remaining, operations: list[int]) -> list[list[int]]:
+    """Operations of a drive as tasks of at most three, those that need rates and accelerations alone first."""
+    first = len(left.given)
+    early: set[int] = set()
+    for k in operations:
+        if all(read < first or read - first in early for read in left.operations[k].reads):
+            early.add(k)
+    level = _levels(left, operations)
+    late = [k for k in operations if k not in early]
+    return [
+        task
+        for some in ([k for k in operations if k in early], late)
+        for task in _cut(sorted(some, key=lambda k: (level[k], k)))
+    ]
 
 
 def _tasks(left: Remaining, rows: Sequence[list[int]]) -> list[list[int]]:

@@ -28,12 +28,12 @@ from forearm.schedules.formulas import (
     summed,
     with_coriolis,
 )
-from forearm.schedules.links import SubtaskChain
 
 Place = tuple[int, int]  # a link, counted from 1, and the number of one of its subtasks
 After = tuple[tuple[int, int], ...]
 OPERATIONS = 3  # of every subtask, where nothing is 0
 LAST_FORWARD = 25
+FORWARD_STEPS = ("1", "2", "2A", "3", "4")
 FORWARD_LAYERS, BACKWARD_LAYERS = 6, 3
 
 
@@ -55,7 +55,7 @@ class Subtask:
     @property
     def forward(self) -> bool:
         """Whether it belongs to the recursion from the base outwards."""
-        return self.number <= LAST_FORWARD
+        return self.step in FORWARD_STEPS
 
 
 def _here(*numbers: int) -> After:
@@ -106,18 +106,3 @@ SUBTASKS: tuple[Subtask, ...] = (
         [joint_moment(k) for k in range(3)],
     ),
 )  # fmt: skip
-
-
-def plain_order(chain: SubtaskChain) -> tuple[Place, ...]:
-    """One order in which the subtasks of a chain can be done;
-    T6 of a sliding joint needs the acceleration, and follows T19.
-    """
-    made: list[Place] = []
-    for i, link in enumerate(chain.links, start=1):
-        numbers = list(range(1, LAST_FORWARD + 1))
-        if not link.revolute:
-            numbers.remove(6)
-            numbers.insert(numbers.index(19) + 1, 6)
-        made += [(i, number) for number in numbers]
-    backward = range(LAST_FORWARD + 1, len(SUBTASKS) + 1)
-    return (*made, *((i, number) for i in range(len(chain), 0, -1) for number in backward))

@@ -210,5 +210,5 @@ def _layered(n: int, waits: Mapping[Place, set[Place]], name: str) -> Layered:
 
 
 def _name(i: int, number: int) -> str:
-    """The document's three digits, such as 126; a dot where a drive has so many that they would not be clear."""
+    """The document's three digits, such as 126; with a dot from subtask 100 of a link on."""
     return f"{i}{number:02d}" if number < 100 else f"{i}.{number}"

@@ -1,5 +1,5 @@
-"""What the drive of a joint adds, as operations beyond the 43 subtasks: friction of bearings by the reaction in
-the joint, viscous and dry friction, transmission, rotor. Dhanaraj 3.3, 3.4, 4.5.
+"""The drive of a joint as operations beyond the 43 subtasks: bearing friction from the reaction in the joint,
+viscous and dry friction, transmission, rotor. Dhanaraj 3.3, 3.4, 4.5.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from forearm.symbols.scalars import sign
 def driven_torque(
     book: Book, drive: Drive, rigid: Scalar, values: Values, motion: ChainState, i: int
 ) -> Scalar:
-    """Motor torque times gear ratio at joint i, rotor included, from the rigid arm's torque and the reaction in
-    the joint; its operations are recorded with the book's present subtask.
+    """Motor torque times gear ratio at joint i, rotor included, from the rigid arm's torque and the reaction
+    in the joint; the operations are recorded under the book's current place.
     """
     joint, graph, inputs = motion.at(i)[1], Graph(), dict[int, Operand]()
 
@@ -40,7 +40,7 @@ def driven_torque(
 
 
 def _feels_axes(drive: Drive) -> bool:
-    """Whether the friction depends on how the joint's frame is rolled about the joint: linear bearings only."""
+    """Whether friction depends on the directions of x and y about the joint: in linear bearings only."""
     return any(bearing.kind == "linear" for bearing in drive.bearings)
 
 

@@ -1,7 +1,7 @@
-"""Subtasks beyond the 43, three operations each: for twists that are no right angles, and for products of inertia.
+"""Subtasks beyond the 43, three operations each: for twists other than right angles, and products of inertia.
 
-Dhanaraj 4.3.1 has neither, and says that subtasks for any arm can be made so. Rotations by a twist are separate
-from the joint's own; products of inertia enter through elements of lambda:
+Dhanaraj 4.3.1 says that subtasks for an arbitrary configuration can be made, and gives neither. A twist is a
+rotation apart from the joint's own; products of inertia multiply elements of lambda:
 N.x = ... - lambda31 Ixy + lambda21 Ixz + (lambda22 - lambda33) Iyz, and so on in turns. Dhanaraj (2.41).
 """
 
@@ -17,8 +17,8 @@ PAIRS = ((0, 1), (0, 2), (1, 2))  # of axes, in the order of SubtaskLink.product
 
 
 def further_subtasks(chain: SubtaskChain, i: int) -> list[Subtask]:
-    """What link i needs beside the 43, numbered 44 to 60: nothing where its twist and the next link's are right
-    angles and its tensor is diagonal.
+    """The subtasks of link i beyond the 43, numbered 44 to 60; none where its twist and the next link's are
+    right angles and its tensor is diagonal.
     """
     made: list[Subtask] = []
     if not chain.links[i - 1].is_square:

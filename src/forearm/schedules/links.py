@@ -1,7 +1,8 @@
 """Serial arms as the subtasks see them: links in frames whose z axis is the joint.
 
-Frames are those of Dhanaraj 4.3.1 where twists are right angles; other twists are turns about x, after the frame
-of the link before has been rolled about its own joint.
+Frames are those of Dhanaraj 4.3.1 where twists are right angles. Any other rotation between two joints is a
+turn about z, absorbed by the frame of the link before, a twist about x, and a turn about z, added to the
+joint's angle.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from functools import cached_property
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.model import Array, Model, RigidBody, Scalar, Vector, cos_sin, model_of, refuse_tree, turn_z
+from forearm.errors import ModelError
+from forearm.model import Array, Model, RigidBody, Scalar, Vector, cos_sin, model_of, turn_z
 
 # What rotations leave where 0 or 1 should stand: lengths relative to the arm's largest,
 # tensors to their own largest entry.
 ROUNDING = 1e-14
-WHAT = "dividing the torques into subtasks of three operations"
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +93,11 @@ class JointState:
 def chain_of(arm: Arm) -> SubtaskChain:
     """The links of a serial arm without its drives; ModelError for trees and mimicking joints."""
     model = model_of(arm)
-    refuse_tree(model, WHAT)
+    if not model.is_serial:
+        raise ModelError(
+            f"subtasks: expected a serial arm, got {model.name!r}, a tree or an arm with mimicking joints; "
+            "schedule its generated code instead (without --subtasks, or forearm.schedules.automatic)."
+        )
     size = max((float(np.abs(v).max()) for b in model.bodies for v in (b.pb, b.pa, b.r)), default=0.0)
     links: list[SubtaskLink] = []
     g = model.g

@@ -84,9 +84,9 @@ def test_an_order_has_every_task_once() -> None:
     work = subtask_work(square_arm(1, 3))
     state, n = state_of(work.arm), len(work.graph)
     name = work.graph.tasks[-1].name
-    with pytest.raises(fa.InputError, match=f"order: every task once; {name} is missing"):
+    with pytest.raises(fa.InputError, match=f"order: expected every task once; {name} is missing"):
         run_tasks(work, *state, order=range(n - 1))
-    with pytest.raises(fa.InputError, match=f"order: every task once; {name} comes again"):
+    with pytest.raises(fa.InputError, match=f"order: expected every task once; {name} is repeated"):
         run_tasks(work, *state, order=[*range(n), n - 1])
     with pytest.raises(fa.InputError, match=f"order: expected tasks from 0 to {n - 1}, got {n + 5}"):
         run_tasks(work, *state, order=[*range(n), n + 5])

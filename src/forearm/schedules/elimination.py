@@ -1,4 +1,4 @@
-"""What is left of an arm's subtasks once 0, 1 and -1 are folded. Dhanaraj 4.3.2.
+"""Elimination of operations with 0, 1 and -1 from an arm's subtasks. Dhanaraj 4.3.2.
 
 The formulas run once over terms: a given quantity or the result of an operation, with a sign that costs
 nothing. Products with 0 vanish, sums with 0 and products with 1 are renamings, constants are folded
@@ -25,8 +25,8 @@ from forearm.schedules.terms import Book, Operand, Operation, operand_of
 
 @dataclass(frozen=True, eq=False)
 class Remaining:
-    """The operations that remain of an arm's subtasks, in an order in which they can be done, and where the
-    torques are.
+    """The operations that remain of an arm's subtasks, in topological order, and the operands that are the
+    torques.
     """
 
     chain: SubtaskChain
@@ -36,7 +36,7 @@ class Remaining:
 
     @cached_property
     def needed(self) -> frozenset[int]:
-        """The operations that some torque depends on, as places in `operations`."""
+        """The operations that some torque depends on, as indices of `operations`."""
         found: set[int] = set()
         waiting = [at for _, at in self.torques]
         while waiting:
@@ -47,8 +47,8 @@ class Remaining:
         return frozenset(found)
 
     def by_place(self, all_made: bool) -> dict[Place, list[int]]:
-        """The operations of every subtask that has any; unless `all_made` those that no torque
-        depends on are left out.
+        """The operations of every non-empty subtask; unless `all_made` without those that no torque depends
+        on.
         """
         made: dict[Place, list[int]] = {}
         for k, operation in enumerate(self.operations):
@@ -57,12 +57,14 @@ class Remaining:
         return made
 
     def left_out(self, all_made: bool = True) -> frozenset[Place]:
-        """The subtasks in which nothing is left to do."""
+        """The subtasks that are empty."""
         return frozenset(set(subtasks_of(self.chain)) - set(self.by_place(all_made)))
 
 
 def remaining(chain: SubtaskChain, drives: Sequence[Drive] = ()) -> Remaining:
-    """Run the formulas over terms and record what they did; then the drives, one for each joint, if any."""
+    """Run the formulas over terms and record their operations, then those of the drives, one per joint, if
+    any.
+    """
     book = Book()
     motion = ChainState(chain, given_joints(chain, book))
     values = start(chain)
@@ -79,8 +81,8 @@ def remaining(chain: SubtaskChain, drives: Sequence[Drive] = ()) -> Remaining:
 
 
 def given_joints(chain: SubtaskChain, book: Book) -> tuple[JointState, ...]:
-    """The joints as terms; sines, cosines and the distance that a joint has slid are given,
-    as in the document.
+    """The joints as terms; sines, cosines and displacements of prismatic joints are given, as in the
+    document.
     """
     made = []
     for i, link in enumerate(chain.links, start=1):
@@ -98,7 +100,7 @@ def given_joints(chain: SubtaskChain, book: Book) -> tuple[JointState, ...]:
 
 
 def given_values(chain: SubtaskChain, joints: tuple[JointState, ...] | list[JointState]) -> list[Scalar]:
-    """The numbers of the given quantities, in their order."""
+    """The values of the given quantities, in their order."""
     made: list[Scalar] = []
     for link, joint in zip(chain.links, joints, strict=True):
         made += [joint.c, joint.s] if link.revolute else [joint.p[k] for k, _ in along(link)]

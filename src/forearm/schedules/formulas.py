@@ -23,7 +23,7 @@ AXES = ("x", "y", "z")
 
 @dataclass(frozen=True, eq=False)
 class ChainState:
-    """A chain and its joints at a state: what every subtask is given."""
+    """A chain and its joints at a state: the input of every subtask."""
 
     chain: SubtaskChain
     joints: tuple[JointState, ...]
@@ -43,9 +43,7 @@ def vector(values: Values, name: str, i: int) -> Three:
 
 
 def start(chain: SubtaskChain) -> dict[Key, Scalar]:
-    """What is known of the base, which is at rest and pushed upwards by gravity,
-    and of what the last link carries: nothing.
-    """
+    """Initial values: the base at rest, accelerated against gravity, and no load on the last link."""
     names = ["w", "alpha", "k", "f", "n"]
     made: dict[Key, Scalar] = {
         (f"{name}.{axis}", i): 0.0 for name in names for axis in AXES for i in (0, len(chain) + 1)
@@ -60,7 +58,7 @@ def torque(chain: SubtaskChain, values: Values, i: int) -> Scalar:
 
 
 def renamed(axes: Array, v: Three) -> Three:
-    """axes . v, where axes have one entry 1 or -1 a row: nothing is computed."""
+    """axes . v for a signed permutation: no operation."""
     x, y, z = (
         next(v[k] if row[k] > 0.0 else -v[k] for k in range(3) if row[k] != 0.0) for row in axes.tolist()
     )
@@ -70,11 +68,11 @@ def renamed(axes: Array, v: Three) -> Three:
 def down(
     component: int, v: str, turning: str, sliding: str, along: str | None = None, own: bool = False
 ) -> Compute:
-    """One component of R^T v, under the name for a turning or for a sliding joint;
-    v is kept with the link before or its own.
+    """One component of R^T v, stored under the name for a revolute or a prismatic joint;
+    v belongs to the link before or, with `own`, to the link itself.
 
-    The first hands on the component along the joint too, which costs nothing,
-    as `along` where the joint turns.
+    The first component also stores the one along the joint, which costs nothing,
+    as `along` at a revolute joint.
     """
 
     def compute(motion: ChainState, values: Values, i: int) -> Made:
@@ -92,16 +90,14 @@ def down(
 
 
 def _before_turn(link: SubtaskLink, values: Values, v: str, i: int, own: bool) -> Three:
-    """axes^T v: renamed, or as a further subtask has made it."""
+    """axes^T v: renamed, or computed by a further subtask."""
     if link.is_square:
         return renamed(link.axes.T, vector(values, v, i if own else i - 1))
     return vector(values, f"{v}*", i)
 
 
 def passed(component: int, v: str, made: str) -> Compute:
-    """One component of turn_z v, v of the link that is carried;
-    the first hands on the one along its joint too.
-    """
+    """One component of turn_z v, v of the next link; the first also stores the one along its joint."""
 
     def compute(motion: ChainState, values: Values, i: int) -> Made:
         x, y, z = vector(values, v, i + 1)
@@ -116,7 +112,7 @@ def passed(component: int, v: str, made: str) -> Compute:
 
 
 def carried(motion: ChainState, values: Values, name: str, i: int) -> Three:
-    """What the next link passes on, in axes of link i: the turn is made, axes are only renamed."""
+    """What the next link passes on, in the frame of link i; the rotation about its joint is done already."""
     if i == len(motion.chain):
         return vector(values, name, i)
     link, _ = motion.at(i + 1)
@@ -124,13 +120,13 @@ def carried(motion: ChainState, values: Values, name: str, i: int) -> Three:
 
 
 def reach(motion: ChainState, i: int) -> Three:
-    """p of link i: from its origin to that of the link it carries."""
+    """p of link i: from its origin to that of the next link."""
     return (0.0, 0.0, 0.0) if i == len(motion.chain) else motion.at(i + 1)[1].p
 
 
 def rate_and_coriolis(motion: ChainState, values: Values, i: int) -> Made:
-    """T3: c = (rate w.y, -rate w.x, qdd) with rate qd, or 2 qd where the joint slides;
-    and w.z + qd where it turns.
+    """T3: c = (rate w.y, -rate w.x, qdd) with rate qd, or 2 qd at a prismatic joint;
+    and w.z + qd at a revolute one.
     """
     link, joint = motion.at(i)
     x, y = values["w.x", i], values["w.y", i]
@@ -140,7 +136,7 @@ def rate_and_coriolis(motion: ChainState, values: Values, i: int) -> Made:
 
 
 def with_coriolis(motion: ChainState, values: Values, i: int) -> Made:
-    """T6: c added to alpha', or to a' where the joint slides."""
+    """T6: c added to alpha', or to a' at a prismatic joint."""
     name = "alpha" if motion.at(i)[0].revolute else "a"
     return {f"{name}.{axis}": values[f"{name}'.{axis}", i] + values[f"c.{axis}", i] for axis in AXES}
 
@@ -209,7 +205,7 @@ def lambda_differences(values: Values, i: int) -> Made:
 
 
 def products(row: str, made: str, before: bool) -> Compute:
-    """The three products of a row of lambda p, of the link before, or of lambda s."""
+    """The three products of a row of lambda p of the link before, or of lambda s."""
 
     def compute(motion: ChainState, values: Values, i: int) -> Made:
         lever = motion.at(i)[1].p if before else tuple(motion.at(i)[0].s.tolist())
@@ -289,7 +285,7 @@ def joint_moment(k: int) -> Compute:
 
 
 def _sources(link: SubtaskLink) -> tuple[list[int], list[float]]:
-    """For each axis of the link the axis of the one before that it lies along, and the sign."""
+    """For each axis of the link the parallel axis of the link before, and the sign."""
     columns = [next(k for k in range(3) if link.axes[k, c] != 0.0) for c in range(3)]
     return columns, [float(link.axes[k, c]) for c, k in enumerate(columns)]
 

@@ -12,7 +12,7 @@ from forearm.schedules.formulas import AXES, ChainState, Compute, Made, Three, V
 from forearm.schedules.links import SubtaskChain
 from forearm.schedules.subtasks import After, Subtask
 
-FIRST_DRIVE = 61  # subtasks of drives are numbered from here on
+FIRST_DRIVE = 61  # number of the first subtask of a drive
 PAIRS = ((0, 1), (0, 2), (1, 2))  # of axes, in the order of SubtaskLink.products
 
 

@@ -36,7 +36,8 @@ class SubtaskLink:
         s: centre of mass, m.
         I: diagonal of the inertia tensor about the centre of mass, kg m^2.
         products: its other entries Ixy, Ixz, Iyz, kg m^2.
-        roll: rotation of the frame about z against the joint's own, for the sake of the next link, rad.
+        roll: rotation of the frame about z against the joint's own, which makes the next twist one about x,
+        rad.
     """
 
     revolute: bool
@@ -67,7 +68,7 @@ class SubtaskLink:
 
 @dataclass(frozen=True, eq=False)
 class SubtaskChain:
-    """The links from the base on, and free fall in base axes."""
+    """The links from the base outwards, and gravity g in base axes, m/s^2."""
 
     name: str
     links: tuple[SubtaskLink, ...]
@@ -127,12 +128,12 @@ def joints_at(chain: SubtaskChain, q: Vector, qd: Vector, qdd: Vector) -> list[J
 
 
 def along(link: SubtaskLink) -> list[tuple[int, float]]:
-    """The axes of the link before along which the joint moves, each with its share."""
+    """The axes of the link before along which the joint moves, each with its direction cosine."""
     return [(k, share) for k, share in enumerate(link.axes[:, 2].tolist()) if share != 0.0]
 
 
 def _between(model: Model) -> tuple[list[Array], list[Array]]:
-    """For each joint the rotation and the way from the joint before to it at q = 0."""
+    """For each joint its rotation and position relative to the joint before, at q = 0."""
     rotations, ways = [], []
     R, p = np.eye(3), np.zeros(3)  # the constant part behind the joint before
     for body in model.bodies:
@@ -151,13 +152,13 @@ def _link(body: RigidBody, axes: Array, angle: float, p: Array, size: float) -> 
 
 
 def _products(tensor: Array) -> Array:
-    """Ixy, Ixz, Iyz; 0 where they are what rounding leaves."""
+    """Ixy, Ixz, Iyz; 0 where only rounding is left."""
     products = tensor[(0, 0, 1), (1, 2, 2)]
     return _cleared(products, max(float(np.abs(np.diag(tensor)).max()), 1e-300))
 
 
 def _right_angles(R: Array, revolute: bool) -> tuple[Array, float] | None:
-    """R = axes . turn_z(angle), with axes of entries 0, 1 and -1; None where there are none."""
+    """R = axes . turn_z(angle), with axes of entries 0, 1 and -1; None if there are none."""
     if _is_whole(R):
         return R, 0.0
     k = next((k for k in range(3) if abs(R[k, 2]) < ROUNDING), None)

@@ -1,4 +1,4 @@
-"""The subtasks of an arm in an order in which they can be done one after the other."""
+"""The subtasks of an arm in sequential order."""
 
 from __future__ import annotations
 
@@ -8,21 +8,19 @@ from forearm.schedules.further import further_subtasks
 from forearm.schedules.links import SubtaskChain
 from forearm.schedules.subtasks import SUBTASKS, Place, Subtask
 
-# Where further subtasks stand: before the first that takes from them.
+# Further subtasks come before the first of the 43 that depends on them.
 BEFORE = {44: 1, 45: 1, 46: 4, 47: 4, 48: 18, 49: 18, 50: 32, 51: 32, 52: 41, 53: 41}
 BEFORE |= dict.fromkeys(range(54, 61), 30)
 
 
 def plain_order(chain: SubtaskChain) -> tuple[Place, ...]:
-    """One order in which the subtasks of a chain can be done; T6 of a prismatic joint needs
-    the acceleration, and follows T19.
-    """
+    """A topological order of the subtasks; T6 of a prismatic joint needs the acceleration and follows T19."""
     return tuple(subtasks_of(chain))
 
 
 @lru_cache(maxsize=16)
 def subtasks_of(chain: SubtaskChain) -> dict[Place, Subtask]:
-    """All subtasks of a chain, the 43 of each link and those beyond, in the plain order."""
+    """All subtasks of a chain, the 43 of each link and the further ones, in the plain order."""
     made: dict[Place, Subtask] = {}
     rows = [_link_order(chain, i) for i in range(1, len(chain) + 1)]
     for i, row in enumerate(rows, start=1):

@@ -1,7 +1,7 @@
-"""The 43 subtasks of a link, three operations each, and what each waits for. Dhanaraj 4.3.1, Table 4.1.
+"""The 43 subtasks of a link, three operations each, with their precedence. Dhanaraj 4.3.1, Table 4.1.
 
-Corrected: T10 has x and z of lambda 21 and lambda 32 in place, T4 and T5 follow T6 of the link before
-(printed T0), T41 to T43 follow T33 to T40 (printed T40 to T40).
+Corrected: x and z of lambda 21 and lambda 32 in T10, T4 and T5 follow T6 of the link before (printed T0),
+T41 to T43 follow T33 to T40 (printed T40 to T40).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from forearm.schedules.formulas import (
 
 Place = tuple[int, int]  # a link, counted from 1, and the number of one of its subtasks
 After = tuple[tuple[int, int], ...]
-OPERATIONS = 3  # of every subtask, where nothing is 0
+OPERATIONS = 3  # of every subtask, if nothing is 0
 LAST_FORWARD = 25
 FORWARD_STEPS = ("1", "2", "2A", "3", "4")
 FORWARD_LAYERS, BACKWARD_LAYERS = 6, 3
@@ -39,9 +39,9 @@ FORWARD_LAYERS, BACKWARD_LAYERS = 6, 3
 
 @dataclass(frozen=True)
 class Subtask:
-    """One row of Table 4.1: number, step of the algorithm, what it computes, and what it waits for.
+    """One row of Table 4.1: number, step of the algorithm, what it computes, and its predecessors.
 
-    `after` are numbers with 0 for the same link, -1 for the link before it, +1 for the one that it carries.
+    `after` pairs numbers with 0 for the same link, -1 for the link before, +1 for the next link.
     `layer` counts from the first of the link's forward or backward recursion (Figs. 4.7, 4.8).
     """
 
@@ -54,7 +54,7 @@ class Subtask:
 
     @property
     def forward(self) -> bool:
-        """Whether it belongs to the recursion from the base outwards."""
+        """Whether it belongs to the forward recursion."""
         return self.step in FORWARD_STEPS
 
 

@@ -10,7 +10,7 @@ from forearm.symbols.evaluate import OPERATIONS
 from forearm.symbols.graph import ADD, LOOKUP, MUL, NOTHING
 from forearm.symbols.table import LookupTable
 
-Operand = tuple[float, int]  # a factor and where the value is; a constant is a factor on NOTHING
+Operand = tuple[float, int]  # a factor and the index of a value; a constant is a factor of NOTHING
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,9 @@ class Operation:
 
     Attributes:
         kind: MUL or ADD in the 43 subtasks; those of drives have other kinds of `forearm.symbols.graph` too.
-        operands: a factor and a place each.
+        operands: a factor and the index of a value each.
         place: link and number of the subtask.
-        table: what LOOKUP looks up.
+        table: the table of a LOOKUP.
     """
 
     kind: int
@@ -31,11 +31,11 @@ class Operation:
 
     @property
     def reads(self) -> tuple[int, ...]:
-        """Where its operands are, constants left out."""
+        """The indices of its operands without constants."""
         return tuple(at for _, at in self.operands if at != NOTHING)
 
     def of(self, *values: float) -> float:
-        """Its result over numbers."""
+        """Its result for these values of its operands."""
         if self.kind == LOOKUP and self.table is not None:
             return float(self.table.at(*values))
         return float(OPERATIONS[self.kind](*values))
@@ -43,7 +43,7 @@ class Operation:
 
 @dataclass
 class Book:
-    """Given quantities and the operations so far; values are numbered through both, given ones first."""
+    """Given quantities and recorded operations; values are numbered across both, given ones first."""
 
     given: list[str] = field(default_factory=list)
     operations: list[Operation] = field(default_factory=list)
@@ -62,7 +62,7 @@ class Book:
 
 @dataclass(frozen=True, eq=False)
 class SignedValue:
-    """A value with a sign, as a scalar that the formulas compute with."""
+    """A recorded value with a sign, as a scalar for the formulas."""
 
     book: Book
     sign: float

@@ -7,7 +7,7 @@ N.x = ... - lambda31 Ixy + lambda21 Ixz + (lambda22 - lambda33) Iyz, and so on i
 
 from __future__ import annotations
 
-from forearm.model import Array
+from forearm.model import Array, Scalar
 from forearm.schedules.formulas import AXES, ChainState, Compute, Made, Three, Values, vector
 from forearm.schedules.links import SubtaskChain
 from forearm.schedules.subtasks import After, Subtask
@@ -51,7 +51,7 @@ def _half(part: int, name: str, R: Array, v: Three) -> Made:
     return {f"{name}*.{AXES[k]}": _sum_of(R[k].tolist(), v) for k in rows}
 
 
-def _sum_of(row: list[float], v: Three) -> float:
+def _sum_of(row: list[float], v: Three) -> Scalar:
     terms = [v[k] if share == 1.0 else share * v[k] for k, share in enumerate(row) if share != 0.0]
     return sum(terms[1:], start=terms[0])
 

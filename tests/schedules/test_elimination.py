@@ -29,12 +29,13 @@ from forearm.schedules.cases import (
     patterned_arm,
     stanford_pattern,
 )
-from forearm.schedules.elimination import Book, given_values, remaining
+from forearm.schedules.elimination import given_values, remaining
 from forearm.schedules.formulas import ChainState, start
 from forearm.schedules.links import SubtaskChain, chain_of, joints_at
 from forearm.schedules.order import plain_order
 from forearm.schedules.printed import place_of, printed_layers, sparse_cases, special_cases
 from forearm.schedules.subtasks import OPERATIONS, SUBTASKS, Place
+from forearm.schedules.terms import Book
 
 SAME = 1e-12  # relative: values that are equal by renaming come from the same bits but for products with 1
 

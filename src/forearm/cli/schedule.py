@@ -178,8 +178,9 @@ def _schedule_arm(
     _check(given, processors)
     bar.say(f"dividing {given.function} of {arm.name} into tasks")
     program = subtask_work(arm) if given.subtasks else None
-    work = _divided(arm, given) if program is None else program.layered
-    graph = work.graph
+    division = _divided(arm, given) if program is None else subtask_division(program)
+    work = division if program is None else program.layered
+    graph = division.graph
     if given.layers and len(graph) > MOST_DRAWN:
         raise InputError(f"--layers: at most {MOST_DRAWN} tasks are drawn, got {len(graph)}; raise --size.")
     document |= _summary(arm, graph, given)
@@ -203,7 +204,6 @@ def _schedule_arm(
     _draw(given, work, made[0], document)
     if given.run:
         bar.say_once("running on threads")
-        division = work if isinstance(work, Division) else subtask_division(program)
         run_threads(arm, given.function, division, made, document, blocks)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from forearm import Elasticity, Motor, load
 from forearm.cli.main import main
 from forearm.cli.schedule import read_processors
 from forearm.errors import InputError
@@ -149,6 +151,20 @@ def test_subtasks_name_those_of_friction_and_rotors(capsys: Capture) -> None:
     assert rigid["tasks"] == rigid["table_subtasks"] + rigid["further_subtasks"]
     assert f"{driven['drive_subtasks']} for friction and rotors" in run(capsys, *words)[1]
     assert "drives left out by --rigid" in run(capsys, *words, "--rigid")[1]
+
+
+def test_springs_that_subtasks_leave_out_are_named(capsys: Capture, tmp_path: Path) -> None:
+    arm = load("ascher2")
+    first, *others = arm.tree
+    spring = Elasticity(stiffness=900.0)
+    sprung = arm.replace(
+        tree=(dataclasses.replace(first, motor=Motor(rotor_inertia=1e-3), elasticity=spring), *others)
+    )
+    sprung.save(tmp_path / "sprung.toml")
+    out = run(capsys, tmp_path / "sprung.toml", "--subtasks", "--processors", 2)[1]
+    assert f"springs of {first.name} left out: inverse dynamics is that of stiff joints" in " ".join(
+        out.split()
+    )
 
 
 @pytest.mark.parametrize("arm", ["panda", "ur5", "puma560-akb", "chain7"])

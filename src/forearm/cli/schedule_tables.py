@@ -37,9 +37,11 @@ def parts_sentence(program: SubtaskProgram, is_rigid: bool) -> str:
     drives = (
         "drives left out by --rigid" if is_rigid else f"{parts['drive_subtasks']} for friction and rotors"
     )
+    sprung = [joint.name for joint in program.arm.joints if joint.elasticity is not None]
+    springs = f"; springs of {', '.join(sprung)} left out: inverse dynamics is that of stiff joints"
     return (
         f"{parts['table_subtasks']} of Table 4.1, {parts['further_subtasks']} for other twists and products "
-        f"of inertia, {drives}"
+        f"of inertia, {drives}{springs if sprung else ''}"
     )
 
 

@@ -41,7 +41,8 @@ class Convention:
 
     `customised`: parameters are numbers, whose 0, 1 and -1 fold; otherwise each is a symbol known beforehand.
     `moving_base`: the base moves, so that the first link is like any other. `dense`: every rotation is a 3x3
-    matrix of nine given entries; otherwise elementary turns one after the other. `everything`: what is
+    matrix of nine given entries, that of a sliding joint one that renames axes (Dhanaraj 2.38); otherwise
+    elementary turns one after the other. `everything`: what is
     computed and not used counts too. `full_cross`: a vector product takes 6 mul and 3 add whatever is 0 in
     it. `no_acceleration`: qdd = 0, the bias. Inertia matrices know nothing of `moving_base` and
     `no_acceleration`; forward dynamics neither, nor of `dense` and `full_cross`; the forms on 4x4 matrices
@@ -63,6 +64,9 @@ WITHOUT_MEANING = {
 }
 GENERAL = Convention()
 CUSTOMISED = Convention(customised=True)
+RENAMED = np.array(
+    [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]
+)  # R of a sliding joint at -90 degrees
 
 
 @dataclass(eq=False)
@@ -178,8 +182,8 @@ def conventional(model: Model, graph: Recorder, convention: Convention) -> Model
     """
     model = model.map(float if convention.customised else lambda _: graph.parameter(f"p[{len(graph)}]"))
     if convention.dense:
-        bodies = range(len(model.bodies))
-        model = replace(model, rotations=tuple(graph.inputs(f"R{i}", 3, 3) for i in bodies))
+        given = [graph.inputs(f"R{i}", 3, 3) if b.revolute else RENAMED for i, b in enumerate(model.bodies)]
+        model = replace(model, rotations=tuple(given))
     return replace(model, cross=partial(full_cross, graph)) if convention.full_cross else model
 
 

@@ -111,7 +111,7 @@ def newton_euler_steps() -> Figures:
     joined = {symbol: cost for symbol, cost in sums.items() if symbol not in ("lambda", "f_in", "f")}
     joined["f"] = sums["f"] + sums["f_in"]
     return {
-        "equations": float(len(set(noted) - {"f_in"})),
+        "equations": float(len(set(noted) - {"f_in", "v"})),
         "operations, smallest": float(min(joined.values())),
         "operations, largest": float(max(joined.values())),
     }
@@ -126,16 +126,16 @@ def freedoms() -> Figures:
 
 
 def reformulated() -> Figures:
-    """Dhanaraj 2.3.2: what Coriolis terms, lambda of a sliding joint at right angles and
-    gyroscopic moments cost.
+    """Dhanaraj 2.3.2: operations of Coriolis terms, of lambda of a prismatic joint at right angles and of
+    gyroscopic moments.
     """
-    turning, sliding = (per_quantity(kind) for kind in ("revolute", "prismatic"))
+    turning = per_quantity("revolute")
     graph = Graph()
     R = np.round(load_builtin("stanford-dhanaraj6").joint("joint3").before[:3, :3])
     before = np.array([[graph.input(f"lambda[{i}, {k}]") for k in range(3)] for i in range(3)], dtype=object)
     carried = graph.counts([x for row in _product(_product(R.T, before), R) for x in row])
     return {
-        "Coriolis term, multiplications": float(turning["alpha"].mul - sliding["alpha"].mul),
+        "Coriolis term, multiplications": float(turning["alpha"].mul - turning["w"].mul),
         "lambda of the Stanford arm's joint 3, operations": float(carried.mul + carried.add),
         "gyroscopic moment, multiplications": float(turning["N"].mul - 3),
     }

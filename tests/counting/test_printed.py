@@ -135,7 +135,9 @@ def test_per_quantity_counts() -> None:
     table = per_quantity("revolute")
     # alpha: R^T alpha 9/6, qdd 0/1, the Coriolis term 2/2; N with a diagonal tensor 6/3.
     assert (table["alpha"], table["N"]) == (Counts(11, 9), Counts(6, 3))
-    assert per_quantity("prismatic")["w"] == Counts(9, 6)
+    table = per_quantity("prismatic")  # R only renames axes: w, alpha and lambda (2.29) cost nothing
+    assert table["w"] == table["alpha"] == table["lambda"] == Counts()
+    assert (table["N"], table["f_in"]) == (Counts(6, 3), Counts(9, 6))
 
 
 def test_symmetric_solve() -> None:

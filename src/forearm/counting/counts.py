@@ -41,8 +41,9 @@ class Convention:
 
     `customised`: parameters are numbers, and 0, 1 and -1 fold; otherwise each is a symbol known offline.
     `moving_base`: the base moves, so that the first link is like any other. `dense`: every rotation is a 3x3
-    matrix of nine given entries; otherwise a sequence of elementary rotations. `everything`: results that are
-    not used count too. `full_cross`: a cross product takes 6 mul and 3 add whatever is 0 in it.
+    matrix of nine given entries, or at a prismatic joint one that permutes axes (Dhanaraj 2.38); otherwise a
+    sequence of elementary rotations. `everything`: results that are not used count too. `full_cross`: a cross
+    product takes 6 mul and 3 add whatever is 0 in it.
     `no_acceleration`: qdd = 0, the bias. Options without meaning are refused: `moving_base` and
     `no_acceleration` for inertia matrices and forward dynamics, `dense` and `full_cross` for forward
     dynamics, `dense` for the formulations on 4x4 matrices.
@@ -63,6 +64,9 @@ WITHOUT_MEANING = {
 }
 GENERAL = Convention()
 CUSTOMISED = Convention(customised=True)
+RENAMED = np.array(
+    [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]
+)  # R of a prismatic joint with a twist of -90 degrees
 
 
 @dataclass(eq=False)
@@ -185,8 +189,8 @@ def conventional(model: Model, graph: Recorder, convention: Convention) -> Model
     """The model with symbolic parameters, rotations and cross products as the convention asks."""
     model = model.map(float if convention.customised else lambda _: graph.parameter(f"p[{len(graph)}]"))
     if convention.dense:
-        bodies = range(len(model.bodies))
-        model = replace(model, rotations=tuple(graph.inputs(f"R{i}", 3, 3) for i in bodies))
+        given = [graph.inputs(f"R{i}", 3, 3) if b.revolute else RENAMED for i, b in enumerate(model.bodies)]
+        model = replace(model, rotations=tuple(given))
     return replace(model, cross=partial(full_cross, graph)) if convention.full_cross else model
 
 

@@ -98,7 +98,7 @@ def newton_euler_steps() -> Figures:
     convention = Convention(dense=True, everything=True)
     by = run(GenericChain("RRRRR", inertia="diagonal"), "newton-euler", "inverse", convention).by_quantity()
     sums = {symbol: c.mul + c.add for (symbol, link), c in by.items() if link == MIDDLE}
-    joined = {symbol: cost for symbol, cost in sums.items() if symbol != "f_in"}
+    joined = {symbol: cost for symbol, cost in sums.items() if symbol not in ("f_in", "v")}
     joined["f"] += sums["f_in"]
     return {
         "operations, smallest": float(min(joined.values())),
@@ -118,7 +118,7 @@ def reformulated() -> Figures:
     """Dhanaraj 2.3.2: operations of the Coriolis term, of lambda at a prismatic joint with a right-angled
     twist, and of the gyroscopic moment.
     """
-    turning, sliding = (per_quantity(kind) for kind in ("revolute", "prismatic"))
+    turning = per_quantity("revolute")
     graph = Graph()
     R = np.round(load_builtin("stanford-dhanaraj6").joint("joint3").before[:3, :3])
     before = np.array([[graph.input(f"lambda[{i}, {k}]") for k in range(3)] for i in range(3)], dtype=object)
@@ -128,7 +128,7 @@ def reformulated() -> Figures:
         list(gyroscopic_moment(body, recorder.inputs("w", 3), recorder.inputs("k", 3)))
     )
     return {
-        "Coriolis term, multiplications": float(turning["alpha"].mul - sliding["alpha"].mul),
+        "Coriolis term, multiplications": float(turning["alpha"].mul - turning["w"].mul),
         "lambda of the Stanford arm's joint 3, operations": float(carried.mul + carried.add),
         "gyroscopic moment, multiplications": float(gyroscopic.mul),
     }

@@ -35,7 +35,9 @@ def engine_of(script: str) -> str:
     return found[1] if found else "forearm"
 
 
-SCRIPTS = blocks("python") + [script for script in blocks("python", RECIPES) if engine_of(script) != "forearm"]
+SCRIPTS = blocks("python") + [
+    script for script in blocks("python", RECIPES) if engine_of(script) != "forearm"
+]
 
 
 def test_every_engine_has_its_script() -> None:

@@ -89,7 +89,7 @@ def no_inertia_of_a_body() -> Any:
 
 
 TABLE = np.array([[0.0, np.pi / 2, 0.3, 0.0], [0.45, 0.0, 0.0, 0.0]])
-BODIES = {"convention": "standard", "mass": [4.0, 5.0], "com": [[0.0, -0.1, 0.0], [-0.2, 0.0, 0.0]]}
+BODIES: dict[str, Any] = {"convention": "standard", "mass": [4.0, 5.0], "com": [[0.0, -0.1, 0.0], [-0.2, 0.0, 0.0]]}
 
 
 @of("From a Denavit-Hartenberg table to an arm")
@@ -172,7 +172,8 @@ def no_rotation() -> Any:
 def out_of_reach() -> Any:
     T = np.eye(4)
     T[:3, 3] = 400.0, -100.0, 500.0
-    return fa.kinematics.inverse(fa.load("ur5"), T).message
+    answer: Any = fa.kinematics.inverse(fa.load("ur5"), T)
+    return answer.message
 
 
 @of("From a pose to joint angles within the limits, for any arm")

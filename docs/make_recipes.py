@@ -2,8 +2,8 @@
 
     python docs/make_recipes.py [PAGE ...]
 
-A program whose framework or GPU is missing here keeps the output that the page has. Messages of usual mistakes
-are quoted by hand; tests/test_recipes.py names those that changed.
+A program whose framework or GPU is missing here keeps the output that the page has. Messages of usual
+mistakes are quoted by hand; tests/test_recipes.py names those that changed.
 """
 
 from __future__ import annotations

@@ -89,7 +89,8 @@ def no_inertia_of_a_body() -> Any:
 
 
 TABLE = np.array([[0.0, np.pi / 2, 0.3, 0.0], [0.45, 0.0, 0.0, 0.0]])
-BODIES: dict[str, Any] = {"convention": "standard", "mass": [4.0, 5.0], "com": [[0.0, -0.1, 0.0], [-0.2, 0.0, 0.0]]}
+COM = [[0.0, -0.1, 0.0], [-0.2, 0.0, 0.0]]
+BODIES: dict[str, Any] = {"convention": "standard", "mass": [4.0, 5.0], "com": COM}
 
 
 @of("From a Denavit-Hartenberg table to an arm")

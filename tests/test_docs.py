@@ -119,7 +119,7 @@ def outputs() -> dict[str, str]:
 
 def assert_same_output(printed: str, shown: str) -> None:
     """The same words, and numbers that differ by one unit of the last digit shown at most."""
-    printed, shown = (" ".join(text.split()) for text in (printed, shown))
+    printed, shown = (" ".join(text.split()).replace("[ ", "[") for text in (printed, shown))
     assert NUMBER.sub("0", printed) == NUMBER.sub("0", shown), printed
     for one, other in zip(NUMBER.finditer(printed), NUMBER.finditer(shown), strict=True):
         unit = 10.0 ** (int(other[2] or 0) - len(other[1] or ""))
@@ -166,6 +166,25 @@ def test_python_example_runs(
     assert "fa." in text, f"{name}: an example shows forearm"
     if name in outputs():
         assert_same_output(capsys.readouterr().out, outputs()[name])
+
+
+@pytest.mark.parametrize(
+    ("printed", "shown", "is_same"),
+    [
+        ("0.51 s, joint1", "0.50 s,\n  joint1", True),
+        ("0.52 s, joint1", "0.50 s, joint1", False),
+        ("0.50 s, joint2", "0.50 s, joint1", False),
+        ("[ -0.  2.1e-03]", "[0. 2.0e-03]", True),
+        ("[0. 2.2e-03]", "[0. 2.0e-03]", False),
+        ("(7,) True", "(7,) False", False),
+    ],
+)
+def test_outputs_are_the_same_to_a_unit_of_the_last_digit(printed: str, shown: str, is_same: bool) -> None:
+    if is_same:
+        assert_same_output(printed, shown)
+    else:
+        with pytest.raises(AssertionError):
+            assert_same_output(printed, shown)
 
 
 @pytest.mark.parametrize(("name", "text"), blocks("toml"), ids=lambda v: v if len(v) < 40 else "")

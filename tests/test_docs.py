@@ -82,7 +82,8 @@ LONG_CONSOLE = {
     "recipes/control-and-boards.md-4",
     "recipes/control-and-boards.md-5",
     "recipes/learning-from-logs.md-1",
-    "recipes/learning-from-logs.md-2",
+    "recipes/learning-from-logs.md-3",
+    "recipes/learning-from-logs.md-4",
     "studies.md-1",
     "trajectories.md-1",
 }

@@ -245,6 +245,20 @@ def test_what_does_not_fit_is_told(puma: Any, arguments: Any, message: str) -> N
         puma.inverse_dynamics(*arguments)
 
 
+def test_a_tensor_with_gradient_is_sent_to_the_functions_that_carry_one(puma: Any) -> None:
+    class Tensor:
+        requires_grad = True
+
+        def __array__(self, *_: Any, **__: Any) -> Any:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+
+    with pytest.raises(fa.InputError, match=r"^q: the tensor requires a gradient.* k\.torch, or q\.detach"):
+        puma.gravity(Tensor())
+    Tensor.requires_grad = False
+    with pytest.raises(RuntimeError, match="Can't call"):
+        puma.gravity(Tensor())
+
+
 def test_wrong_calls_are_python_s_own_errors(puma: Any) -> None:
     z = np.zeros(6)
     puma.gravity(z)

@@ -275,6 +275,15 @@ def test_what_cannot_be_met_says_by_how_much() -> None:
     assert json.loads(json.dumps(found.to_json()))["feasible"] is False
 
 
+def test_choices_that_all_miss_a_constraint_say_so() -> None:
+    study = driven({"way.motor": list(CATALOGUE)}, ["required_peak_current"], motors=CATALOGUE)
+    found = optimise(
+        study, "required_peak_current", subject_to={"required_peak_current": (None, 1e-6)}, evaluations=100
+    )
+    assert not found.feasible
+    assert found.message.startswith("No row met every constraint; widen")
+
+
 def test_rows_that_are_no_numbers_are_not_feasible(monkeypatch: pytest.MonkeyPatch) -> None:
     figures = RowEvaluation.figures
 

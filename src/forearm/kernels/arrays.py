@@ -39,6 +39,13 @@ def as_numbers(name: str, value: ArrayLike, dtype: DType | None) -> Array:
         return np.asarray(array, dtype=dtype, order=None if dtype is None else "C")
     except (TypeError, ValueError):
         raise InputError(f"{name}: expected an array of real numbers, got {shorten(value)}.") from None
+    except RuntimeError:
+        if not getattr(value, "requires_grad", False):
+            raise
+        raise InputError(
+            f"{name}: the tensor requires a gradient, which this call does not carry; take the functions of "
+            f"k.torch, or {name}.detach()."
+        ) from None
 
 
 def as_states(

@@ -164,7 +164,16 @@ class Search:
         count = int(self.space.combinations)
         for begin in range(0, count, AT_ONCE):
             self.rows(self.space.all_choices(begin, min(begin + AT_ONCE, count)))
-        return f"All {count} combinations were compared"
+        return self._failure or f"All {count} combinations were compared"
+
+    @property
+    def _failure(self) -> str:
+        """Why no row is feasible; empty where one is."""
+        if self.best[0] >= MISSING:
+            return "No row gave figures that are numbers"
+        if self.best[0] > 0.0:
+            return "No row met every constraint; widen the variables' bounds or the constraints"
+        return ""
 
     def evolve(self, seed: int, tolerance: float, first: Floats | None, most: int) -> str:
         """Search by differential evolution, by so many rows at most."""
@@ -198,10 +207,8 @@ class Search:
             vectorized=True,
             **{random: np.random.default_rng(seed)},
         )
-        if self.best[0] >= MISSING:
-            return "No row gave figures that are numbers"
-        if self.best[0] > 0.0:
-            return "No row met every constraint; widen the variables' bounds or the constraints"
+        if self._failure:
+            return self._failure
         if found.success:
             return f"The search converged to {tolerance:g}"
         return f"The search ended after {self.done} evaluations; more may find better"

@@ -317,7 +317,7 @@ MISTAKES: dict[str, Callable[[Any], object]] = {
     'q: this kernel computes in float64, got an array of float32; take q.astype("float64"), or '
     'fa.compile(arm, dtype="float32").': lambda k: k.gravity(np.zeros(3, dtype="float32")),
     'got an array of bfloat16; take q.astype("float64").': lambda k: k.gravity(jnp.zeros(3, "bfloat16")),
-    "parameters: none were left open in this kernel": lambda k: k.gravity(np.zeros(3), parameters=[1.0]),
+    "parameters: this kernel has no open parameters": lambda k: k.gravity(np.zeros(3), parameters=[1.0]),
     "fused: expected the names of functions": lambda k: k.fused([]),
     "got 'gravty'; did you mean 'gravity'?": lambda k: k.fused(["gravty"]),
 }

@@ -237,7 +237,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
         lambda f, q: f(q.to_sparse(), q, q),
         r"^q: expected a dense tensor, got torch\.sparse_coo; \.to_dense\(\) makes one\.$",
     ),
-    "parameters": (lambda f, q: f(q, q, q, parameters=q), r"^parameters: none were left open in this kernel"),
+    "parameters": (lambda f, q: f(q, q, q, parameters=q), r"^parameters: this kernel has no open parameters"),
     "out, shape": (
         lambda f, q: f(q, q, q, out=q[:3]),
         r"^out: expected a tensor \(4, 3\) of torch\.float64 on cpu, got \(3, 3\) of torch",
@@ -304,7 +304,7 @@ def test_parameters_that_do_not_fit_are_said() -> None:
 
 def test_branches_in_float32_are_refused() -> None:
     k = fa.compile(fa.load("puma560"), dtype="float32")
-    with pytest.raises(fa.InputError, match=r"branches are told apart by .* which takes float64"):
+    with pytest.raises(fa.InputError, match=r"branches are distinguished by .* which needs float64"):
         k.torch.inverse_kinematics(torch.eye(4))
 
 

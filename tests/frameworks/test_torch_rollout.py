@@ -171,5 +171,5 @@ def test_what_is_refused(k: fa.Kernel) -> None:
     sticking = fa.compile(fa.load("puma560"))
     still = torch.zeros(6, dtype=torch.float64, requires_grad=True)
     end = sticking.torch.simulate(still, still, steps=3, step=STEP)
-    with pytest.raises(fa.InputError, match="a motion that sticks has no gradient"):
+    with pytest.raises(fa.InputError, match="stick-slip motion has no gradient"):
         end.q.sum().backward()

@@ -329,8 +329,8 @@ def test_formulations_of_the_documents_know_no_load() -> None:
     """
     arm = loaded_arm("chain", 2, 2)
     said = (
-        r"generate: a formulation is traced as the documents have it, without {}; leave the formulation "
-        r"out, or take arm\.rigid"
+        r"generate: a formulation is traced as published, without {}; leave the formulation "
+        r"out, or use arm\.rigid"
     )
     with pytest.raises(InputError, match=said.format("bearings")):
         generate(arm, "inverse_dynamics", formulation="gibbs-appell")

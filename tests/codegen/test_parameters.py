@@ -207,7 +207,7 @@ def test_formulations_take_geometry(formulation: str) -> None:
 
 def test_base_parameters_refuse_symbols_of_joints() -> None:
     with pytest.raises(
-        InputError, match=r"depends on the geometry, so base_regressor takes no symbols of joints"
+        InputError, match=r"depends on the geometry, so base_regressor does not support open joint parameters"
     ):
         generate(ARMS["standard table"], "base_regressor", parameters="joint2.alpha")
     program_for(ARMS["standard table"], "base_regressor", "part2.mass")

@@ -350,7 +350,10 @@ def test_nothing_to_do_and_places_for_results() -> None:
         ),
         ({"qd0": np.zeros((4, 1))}, "the same number of arms in all arguments, got 3 of q0, 4 of qd0"),
         ({"torque": np.zeros((2, 1))}, r"torque: expected shape \(1,\) held, \(5, 1\) by step, \(3, 1\) or"),
-        ({"torque": np.zeros((3, 1)), "steps": 3}, r"may be one row per arm or one per step.*\(3, 1, 1\)"),
+        (
+            {"torque": np.zeros((3, 1)), "steps": 3},
+            r"ambiguous: one row per arm or one per step.*\(3, 1, 1\)",
+        ),
         ({"torque": ["a"]}, "torque: expected an array of real numbers"),
         (
             {"torque": [0.0], "controller": len},

@@ -298,7 +298,7 @@ def test_a_state_that_is_no_number_spoils_only_itself() -> None:
         (
             np.zeros(2),
             (
-                r"parameters: 3 were left open; expected shape \(3,\), or \(4, 3\) with one "
+                r"parameters: 3 are left open; expected shape \(3,\), or \(4, 3\) with one "
                 r"row per state, got \(2,\)"
             ),
         ),
@@ -343,7 +343,8 @@ def test_names_that_are_not_there() -> None:
     closed = fa.compile(arm)
     for given in ({}, {"gravity.x": 1.0}, np.zeros(3)):
         with pytest.raises(
-            fa.InputError, match=r"parameters: this kernel has no open parameters; fa\.compile"
+            fa.InputError,
+            match=r"parameters: this kernel has no open parameters; compile it with fa\.compile",
         ):
             closed.gravity(z, parameters=given)
     assert closed.parameters == {}

@@ -187,7 +187,11 @@ def test_controllers_that_are_not_differentiated_are_refused() -> None:
     ("arm", "changed", "message"),
     [
         (beam(), {"states": ([0.0], [0.0])}, r"states: .*record=2, \(3, 1\) or \(B, 3, 1\), got \(1,\)"),
-        (beam(), {"weights": ([0.0], [[0.0]])}, r"expected a pair of arrays \(1,\) .* \(3, 1\) for those"),
+        (
+            beam(),
+            {"weights": ([0.0], [[0.0]])},
+            r"expected a pair of arrays \(1,\) .* \(3, 1\) for all recorded",
+        ),
         (
             beam(friction=fa.Friction(coulomb=1.0)),
             {},

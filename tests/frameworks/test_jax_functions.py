@@ -100,7 +100,7 @@ def test_inverse_kinematics_both_ways() -> None:
 
     for way in (jax.jacfwd, jax.jacrev):
         np.testing.assert_allclose(way(there_and_back)(q[0]), np.eye(6), atol=1e-12)
-    with pytest.raises(InputError, match="numeric_inverse_kinematics stops where it is near enough"):
+    with pytest.raises(InputError, match="numeric_inverse_kinematics is iterative and has no derivative"):
         jax.jacfwd(kernel.jax.numeric_inverse_kinematics)(q, poses)
 
 
@@ -332,7 +332,7 @@ def test_mistakes_are_told(kernel: Kernel, message: str) -> None:
 
 def test_wrong_parameters_are_told(opened: Kernel) -> None:
     with pytest.raises(
-        InputError, match=r"parameters: 4 were left open; expected shape \(4,\), or \(..., 4\)"
+        InputError, match=r"parameters: 4 are left open; expected shape \(4,\), or \(..., 4\)"
     ):
         opened.jax.gravity(np.zeros(3), parameters=np.zeros(3))
     with pytest.raises(InputError, match="parameters left open: "):
@@ -344,8 +344,8 @@ def test_switched_off_float64_is_told_with_both_remedies(kernel: Kernel) -> None
     with pytest.raises(InputError) as caught:
         kernel.jax.gravity(np.zeros(3))
     assert str(caught.value) == (
-        "q: this kernel computes in float64, and JAX has it switched off, got float32; "
-        'jax.config.update("jax_enable_x64", True) before any array is made switches it on, or take '
+        "q: this kernel computes in float64, which JAX disables by default, got float32; "
+        'call jax.config.update("jax_enable_x64", True) before creating arrays, or use '
         'fa.compile(arm, dtype="float32").'
     )
 
@@ -376,7 +376,7 @@ def test_functions_that_are_not_linear_are_not_transposed(kernel: Kernel) -> Non
 
 
 def test_other_platforms_are_refused(kernel: Kernel) -> None:
-    with pytest.raises(InputError, match="kernels are made for cpu and cuda, not for tpu"):
+    with pytest.raises(InputError, match="kernels support cpu and cuda, got tpu"):
         jax.jit(kernel.jax.gravity).trace(jnp.zeros(3)).lower(lowering_platforms=("tpu",))
 
 

@@ -153,7 +153,7 @@ def test_operator_passes_opcheck(k: fa.Kernel, derived: str) -> None:
 
 def test_what_is_refused(k: fa.Kernel) -> None:
     q, qd, u, p = given(k, (STEPS, 2))
-    once = "rollouts are differentiated backwards, once: take .backward"
+    once = "rollouts support reverse mode only, once: use .backward"
     with pytest.raises(fa.InputError, match=once):
         torch.func.jvp(lambda q: rollout(k)(q, qd, u, p)[0], (q,), (qd,))
     with pytest.raises(fa.InputError, match=once):

@@ -182,7 +182,7 @@ def test_forwards_of_forwards_inside_compiled_code_is_refused(k: fa.Kernel) -> N
     q, qd, qdd = states(ARM)
     forwards = torch.func.jacfwd
     function = compiled(forwards(forwards(lambda q: k.torch.inverse_dynamics(q, qd, qdd).sum())))
-    with pytest.raises(Exception, match="forward mode of forward mode is not there in compiled code"):
+    with pytest.raises(Exception, match="forward mode of forward mode is not supported in compiled code"):
         function(q)
 
 

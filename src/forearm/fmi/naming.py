@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from xml.sax.saxutils import quoteattr
 
 LONGEST = 64  # characters of a part of a name
-# Files that Windows takes for devices, whatever their ending.
+# Names that Windows reserves for devices, with any extension.
 DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])", re.IGNORECASE)
 
 

@@ -59,7 +59,7 @@ def _prepare(
 
 
 def _offline(traced: Traced, kept: Sequence[int]) -> dict[int, Any]:
-    """What is known before any state: entries of k, and no value for what only they were computed from."""
+    """Offline values: entries of k; others are dropped."""
     graph = traced.graph
     made = (p for p in graph.needed(traced.results) if graph.offline[p] and p not in graph.values)
     return dict.fromkeys(made, "") | {place: InMemory("%at.k", k) for k, place in enumerate(kept)}

@@ -366,7 +366,7 @@ def test_parameters_that_do_not_fit(torch: FakeTorch, fake: FakeLibrary) -> None
         (torch.array(P.astype("f4")), "expected float64 on the device"),
         (torch.array(P, 1), "x is on device 0; expected parameters there too"),
         ({"gain": torch.array(P[:7, 0])}, r"gain: expected a number, or \(40,\) of them"),
-        ({"gain": cupy.array(P[:, 0])}, "gain: .*an array of PyTorch as x is, got one of __cuda"),
+        ({"gain": cupy.array(P[:, 0])}, "gain: .*a PyTorch array like x, got one of __cuda"),
     ):
         with pytest.raises(InputError, match=f"^parameters.*{said}"):
             run(function, (x, y), Call(OWN, None, None, given))

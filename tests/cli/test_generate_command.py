@@ -140,7 +140,7 @@ def test_an_arm_file_will_do(capsys: Capture, tmp_path: Path) -> None:
         (("ascher2", "--parameter", "link0"), "that link cannot move"),
         (("ascher2", "--formulation", "newton-eular"), "did you mean 'newton-euler'"),
         (("ascher2", "--function", "gravity", "--formulation", "kane"), "leave formulation out"),
-        (("ascher2", "--name", "int"), "Give it another name"),
+        (("ascher2", "--name", "int"), "Choose another name"),
         (("missing.toml",), "not there"),
     ],
 )

@@ -309,7 +309,9 @@ def test_formulations_for_chains_refuse_trees() -> None:
     for formulation in SERIAL_ONLY:
         with pytest.raises(ModelError, match="serial chains"):
             generate(ARMS["tree"], "inverse_dynamics", formulation=formulation)
-    with pytest.raises(ModelError, match="articulated-body does not take the mimicking joints of 'random21'"):
+    with pytest.raises(
+        ModelError, match="articulated-body does not support the mimicking joints of 'random21'"
+    ):
         generate(ARMS["tree"], "forward_dynamics", formulation="articulated-body")
 
 

@@ -54,7 +54,7 @@ STILL = Arm(name="still", links=(Link(name="base", mass=1.0),), tree=())
         ({"function": "gravity", "formulation": "kane"}, InputError, ("has no formulations",)),
         ({"name": ""}, InputError, ("name",)),
         ({"name": 3}, InputError, ("name",)),
-        ({"name": "int"}, InputError, ("cannot be called 'int'", "Give it another name")),
+        ({"name": "int"}, InputError, ("cannot be called 'int'", "Choose another name")),
         ({"name": "x" * 201}, InputError, ("name",)),
         ({"arm": "puma560"}, InputError, ("expected an Arm, such as fa.load('puma560'), got 'puma560'",)),
         ({"arm": STILL}, InputError, ("'still' has no joint that moves",)),
@@ -348,5 +348,5 @@ def test_headers_say_what_columns_are_and_of_drives_only_what_is_in_them() -> No
 
 @pytest.mark.parametrize("name", ["exp", "printf", "malloc", "Hypot", "int"])
 def test_names_of_the_c_library_are_refused(name: str) -> None:
-    with pytest.raises(InputError, match="Give it another name"):
+    with pytest.raises(InputError, match="Choose another name"):
         generate(fa.load("ascher2"), "gravity", name=name)

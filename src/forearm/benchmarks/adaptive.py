@@ -1,5 +1,5 @@
-"""Simulations to a tolerance, compared with SciPy's solve_ivp on our own forward dynamics: 1 s of several
-arms.
+"""Simulations to a tolerance,
+compared with SciPy's solve_ivp on our own forward dynamics: 1 s of several arms.
 """
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ ARGUMENTS = ("q", "qd", "third")
 
 
 def rows(peers: bool) -> list[BenchmarkRow]:
-    """Tracing, searching, writing; and one evaluation of the C code, compiled here and called in a loop from
-    C.
+    """Tracing, searching, writing;
+    and one evaluation of the C code, compiled here and called in a loop from C.
     """
     arms = {name: load_builtin(name).rigid() for name in ("puma560-akb", "panda", "chain50")}
     made = []

@@ -28,8 +28,8 @@ RANGES = {"q": 2.9, "qd": 2.0, "qdd": 8.0}
 
 
 def rows(peers: bool) -> list[BenchmarkRow]:
-    """Cycles of every law for seven joints with friction, and inverse dynamics in fixed point compared with
-    double.
+    """Cycles of every law for seven joints with friction,
+    and inverse dynamics in fixed point compared with double.
     """
     compiler = shutil.which("cc")
     if compiler is None:

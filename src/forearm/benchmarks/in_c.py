@@ -45,8 +45,8 @@ def seconds_in_c(
     arrays: Sequence[str],
     kind: str = "double",
 ) -> float:
-    """Seconds per call of a function of arrays (n,), the first called q, that fills another; the minimum of
-    several rounds.
+    """Seconds per call of a function of arrays (n,), the first called q, that fills another;
+    the minimum of several rounds.
 
     The files are NAME.c and NAME.h, from `generate` or any other writer of the same form.
     """

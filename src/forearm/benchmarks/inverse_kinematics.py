@@ -1,5 +1,5 @@
-"""Inverse kinematics: all branches compared with EAIK; numeric compared with the Robotics Toolbox, in
-batches, out of reach.
+"""Inverse kinematics: all branches compared with EAIK;
+numeric compared with the Robotics Toolbox, in batches, out of reach.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ Floats = NDArray[np.float64]
 
 
 def rows(peers: bool) -> Iterator[BenchmarkRow]:
-    """The results of docs/numeric-inverse-kinematics.md; poses are those of random configurations within the
-    limits.
+    """The results of docs/numeric-inverse-kinematics.md;
+    poses are those of random configurations within the limits.
     """
     group = "inverse kinematics"
     yield from _closed_forms(peers, group)
@@ -91,8 +91,8 @@ def _is_table(arm: Arm) -> bool:
 
 
 class Branches:
-    """All branches by the kernel; the compared result is the hand's pose for the first branch of each of the
-    first poses.
+    """All branches by the kernel;
+    the compared result is the hand's pose for the first branch of each of the first poses.
     """
 
     def __init__(self, arm: Arm, T: Floats) -> None:
@@ -170,8 +170,8 @@ class NumericIK:
 
 
 class ToolboxIK:
-    """The same by the Robotics Toolbox: Levenberg-Marquardt in C++, random starts, within limits, to the same
-    error.
+    """The same by the Robotics Toolbox:
+    Levenberg-Marquardt in C++, random starts, within limits, to the same error.
     """
 
     def __init__(self, arm: Arm, T: Floats) -> None:

@@ -1,5 +1,5 @@
-"""Compiled functions: one call, a state of a large batch on one thread, one state at a time in machine code;
-compared with peers.
+"""Compiled functions:
+one call, a state of a large batch on one thread, one state at a time in machine code; compared with peers.
 """
 
 from __future__ import annotations

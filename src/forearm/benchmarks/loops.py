@@ -1,5 +1,5 @@
-"""Loops over joints compared with straight-line code, around the number of joints from which kernels use the
-loop.
+"""Loops over joints compared with straight-line code,
+around the number of joints from which kernels use the loop.
 """
 
 from __future__ import annotations

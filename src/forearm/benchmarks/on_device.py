@@ -1,5 +1,5 @@
-"""Kernels on a GPU: evaluations per second, compared with copies of the same number of bytes and with the
-device's peak.
+"""Kernels on a GPU:
+evaluations per second, compared with copies of the same number of bytes and with the device's peak.
 """
 
 from __future__ import annotations

@@ -48,8 +48,8 @@ def peak(dtype: str) -> float:
 
 
 def loop_text(scalar: str, bits: int, lanes: int) -> str:
-    """`peak(values, steps)` in LLVM IR: every step s_k = s_k a + b for all chains; a, b and the sums are in
-    `values`.
+    """`peak(values, steps)` in LLVM IR: every step s_k = s_k a + b for all chains;
+    a, b and the sums are in `values`.
     """
     vector, size = f"<{lanes} x {scalar}>", lanes * bits // 8
     multiply_add = f"llvm.fmuladd.v{lanes}f{bits}"

@@ -1,5 +1,5 @@
-"""One evaluation on several threads compared with one thread: by a schedule with its waits, and by threads
-that share nothing.
+"""One evaluation on several threads compared with one thread:
+by a schedule with its waits, and by threads that share nothing.
 
 Times are the minimum of many short runs, for all alike: threads that wait for each other measure the load of
 a busy machine rather than their own speed. The time of a run without evaluations, such as starting threads,
@@ -49,8 +49,8 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ThreadedTiming:
-    """A measurement: s per evaluation, its waits, threads, and the deviation of the results from the
-    kernel's.
+    """A measurement:
+    s per evaluation, its waits, threads, and the deviation of the results from the kernel's.
     """
 
     seconds: float
@@ -176,8 +176,8 @@ def rows(peers: bool) -> Iterator[BenchmarkRow]:
 
 
 def _case_rows(function: str, arm: Arm, hop: float) -> Iterator[BenchmarkRow]:
-    """The peer is one thread: the kernel, or the same straight-line code if the kernel uses a loop and is
-    slower.
+    """The peer is one thread:
+    the kernel, or the same straight-line code if the kernel uses a loop and is slower.
 
     The schedule knows the cost of passing a value here, in operations of this function: it may choose one
     thread. Time beyond the plan, divided by its waits, is the cost of synchronisation.

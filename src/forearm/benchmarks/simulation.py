@@ -63,8 +63,8 @@ def rows(peers: bool) -> Iterator[BenchmarkRow]:
 
 
 def _costs() -> Iterator[BenchmarkRow]:
-    """The PUMA with more and more of its drives; the peer is the rigid arm, so that the ratio is one over the
-    cost.
+    """The PUMA with more and more of its drives;
+    the peer is the rigid arm, so that the ratio is one over the cost.
     """
     puma = load_builtin("puma560")
     geared = each_joint(puma, transmission=GEAR)

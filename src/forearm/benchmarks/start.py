@@ -27,8 +27,8 @@ COLD, WARM = 0.5, 0.05  # s
 
 
 def rows() -> Iterator[BenchmarkRow]:
-    """The Panda loaded, compiled and evaluated once; with the cache of compiled functions empty, and filled
-    by the previous run.
+    """The Panda loaded, compiled and evaluated once;
+    with the cache of compiled functions empty, and filled by the previous run.
     """
     with TemporaryDirectory() as folder:
         cold = [_first_torques(Path(folder, str(k))) for k in range(REPEATS)]

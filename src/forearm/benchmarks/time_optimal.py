@@ -1,5 +1,5 @@
-"""The shortest time along a path of the Panda, 1,000 intervals, compared with toppra where it supports the
-problem.
+"""The shortest time along a path of the Panda, 1,000 intervals,
+compared with toppra where it supports the problem.
 """
 
 from __future__ import annotations

@@ -70,8 +70,8 @@ class Work:
 
 
 def beside(name: str, ours: Work, theirs: Work | None = None, repeats: int = 7, **said: Any) -> BenchmarkRow:
-    """Time both alternately, so that noise affects both, and compare their results; `said` are further fields
-    of the row.
+    """Time both alternately, so that noise affects both, and compare their results;
+    `said` are further fields of the row.
     """
     if theirs is None:
         (seconds,) = medians([ours.run], repeats)

@@ -35,8 +35,8 @@ def offered(arm: Arm) -> tuple[str, ...]:
 
 
 class ElasticTracing:
-    """An arm with springs between motors and links, on the graph of a tracing; each side of the springs is
-    traced separately.
+    """An arm with springs between motors and links, on the graph of a tracing;
+    each side of the springs is traced separately.
     """
 
     def __init__(self, tracing: Tracing) -> None:

@@ -24,8 +24,8 @@ Results = dict[str, Any]
 
 @dataclass(frozen=True)
 class Function:
-    """A function of the arm: `inputs` by name, `outputs` as name -> (shape in terms of n and N bodies,
-    meaning).
+    """A function of the arm:
+    `inputs` by name, `outputs` as name -> (shape in terms of n and N bodies, meaning).
     """
 
     title: str
@@ -286,8 +286,8 @@ def arguments(
 
 @dataclass(frozen=True, eq=False)
 class Traced:
-    """Functions on the graph: results as arrays by the names of their outputs, and the input and output
-    arrays.
+    """Functions on the graph:
+    results as arrays by the names of their outputs, and the input and output arrays.
     """
 
     graph: Graph
@@ -327,8 +327,8 @@ def column_groups(traced: Traced) -> list[list[Any]]:
 
 
 def _check_outputs(functions: Sequence[Function]) -> None:
-    """Outputs of elastic arms' functions have the same names as those of rigid ones: in one function they
-    would be lost.
+    """Outputs of elastic arms' functions have the same names as those of rigid ones:
+    in one function they would be lost.
     """
     for one, other in combinations(functions, 2):
         shared = one.outputs.keys() & other.outputs.keys() - {"M"}

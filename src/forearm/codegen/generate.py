@@ -78,8 +78,8 @@ def generate(
         parameters: parameters left as symbols (a second function computes everything that depends on them
             alone): "link6.mass", "link6.com.x", "link6.inertia.xx", "joint6.alpha", a whole "link6" or
             "joint6", "gravity.z", or "all"; "joint6.friction", "joint6.motor", or "drives".
-        formulation: a published formulation, traced unchanged; None: the one with the fewest known
-            operations.
+        formulation: a published formulation, traced unchanged; None: the code with the fewest operations that
+            forearm finds.
         name: name of the generated function; None: composed of the arm's and the functions' names.
         dtype: "float64", or "float32" for target machines and all languages but Python, JavaScript and LaTeX;
             None: "float64", or "float32" for cortex-m4.

@@ -38,8 +38,8 @@ MEANT = MEANINGS | {
 def traced_integration_step(
     arm: Arm, method: str, drive: str, parameters: Mapping[str, float], single: bool
 ) -> Traced:
-    """A step by a method with torques or voltages held constant; states that the arm does not have are left
-    out.
+    """A step by a method with torques or voltages held constant;
+    states that the arm does not have are left out.
     """
     check_choice(method, METHODS, f"generate, {NAME}, method")
     given = "tau" if check_choice(drive, DRIVES, f"generate, {NAME}, drive") == "torque" else "voltage"

@@ -1,5 +1,5 @@
-"""Inverse kinematics for code: all closed-form branches, wrapped into the limits and checked by forward
-kinematics.
+"""Inverse kinematics for code:
+all closed-form branches, wrapped into the limits and checked by forward kinematics.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Forward dynamics on the graph where friction depends on the load: `dynamics.load_friction` over the symbols
-of a tracing.
+"""Forward dynamics on the graph where friction depends on the load:
+`dynamics.load_friction` over the symbols of a tracing.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class UnderLoad:
 
     @cached_property
     def loads(self) -> Loads:
-        """The loads on joints due to accelerations: torques on the regrouped chain, or with reactions on the
-        original arm.
+        """The loads on joints due to accelerations:
+        torques on the regrouped chain, or with reactions on the original arm.
         """
         traced, model, n = self.tracing, self.model, self.arm.n
         q, qd = traced.rates(traced.q), traced.rates(traced.qd)

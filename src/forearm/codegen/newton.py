@@ -1,5 +1,5 @@
-"""Newton's inverse kinematics on the graph: `kinematics.newton` with the arm's own pose and Jacobian as
-code.
+"""Newton's inverse kinematics on the graph:
+`kinematics.newton` with the arm's own pose and Jacobian as code.
 """
 
 from __future__ import annotations

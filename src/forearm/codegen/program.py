@@ -111,8 +111,8 @@ def grouped(statements: Iterable[Statement]) -> list[list[Statement]]:
 
 @dataclass(frozen=True)
 class Program:
-    """Everything that a language needs. `parameters`, `kept` and `prepare` are empty if all parameters are
-    numbers.
+    """Everything that a language needs.
+    `parameters`, `kept` and `prepare` are empty if all parameters are numbers.
     """
 
     name: str

@@ -1,5 +1,5 @@
-"""One step of many simulations at once on the graph: the accelerations of its stages, or the complete step if
-joints can stick.
+"""One step of many simulations at once on the graph:
+the accelerations of its stages, or the complete step if joints can stick.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class RolloutStep:
 
     @cached_property
     def reversed_accelerations(self) -> Traced:
-        """g^T J of accelerations: takes `qdd_weight` besides q, qd and u; returns the gradients of these, and
-        of open parameters.
+        """g^T J of accelerations: takes `qdd_weight` besides q, qd and u;
+        returns the gradients of these, and of open parameters.
         """
         plant = self.plant  # traced again, as differentiation adds to the graph
         region = TracedPlant(plant.arm, plant.voltage, plant.parameters, plant.single).cold.region
@@ -63,8 +63,8 @@ class RolloutStep:
 
     @cached_property
     def whole(self) -> Traced | None:
-        """All states after a step of h with input u, for arms whose friction can hold a joint or depends on
-        the load.
+        """All states after a step of h with input u,
+        for arms whose friction can hold a joint or depends on the load.
         """
         if not self.plant.loads and not self.dry:
             return None

@@ -1,5 +1,5 @@
-"""One step of a simulation on the graph: `dynamics.located_step` with the functions of an arm traced once and
-called at every stage.
+"""One step of a simulation on the graph:
+`dynamics.located_step` with the functions of an arm traced once and called at every stage.
 """
 
 from __future__ import annotations
@@ -272,8 +272,8 @@ class TracedPlant:
 
     @cached_property
     def cold(self) -> NamedRegion:
-        """Accelerations of links and rotors only; if friction depends on the load, starting from the loads at
-        rest.
+        """Accelerations of links and rotors only;
+        if friction depends on the load, starting from the loads at rest.
         """
         return self._accelerating(False)
 
@@ -342,8 +342,8 @@ def _refuse_figures(coordinates: Coordinates, parameters: Iterable[str]) -> None
 
 
 def traced_step(plant: TracedPlant, method: ExplicitMethod) -> Traced:
-    """A complete step: states, inputs u with their `change` until its end, and its length h in, states
-    out.
+    """A complete step:
+    states, inputs u with their `change` until its end, and its length h in, states out.
     """
     n, sizes, graph = plant.arm.n, plant.sizes, Graph()
     given = {
@@ -362,8 +362,8 @@ def traced_accelerations(plant: TracedPlant) -> Traced:
 
 
 def traced_requirement(plant: TracedPlant) -> Traced:
-    """Required forces of the drives, `out`, from (q, qd, u, friction_sign, contact), u being accelerations
-    (m).
+    """Required forces of the drives, `out`,
+    from (q, qd, u, friction_sign, contact), u being accelerations (m).
     """
     sizes = {name: plant.sizes[name] for name in ("friction_sign", "contact")}
     return _alone(plant, plant.required_one_way, {"u": plant.coordinates.count} | sizes)
@@ -387,8 +387,8 @@ def _arguments(
 
 
 def held_by_friction(coordinates: Coordinates, parameters: Iterable[str]) -> list[bool]:
-    """For each coordinate whether dry friction can hold it, with its present or other values of open
-    parameters.
+    """For each coordinate whether dry friction can hold it,
+    with its present or other values of open parameters.
     """
     made = list(coordinates.dry)
     rough = {b.body for b in coordinates.bristles}

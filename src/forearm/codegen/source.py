@@ -56,8 +56,8 @@ class Source:
         )
 
     def _repr_latex_(self) -> str | None:
-        """The typeset form of LaTeX code in a notebook; None for other code, which notebooks show by
-        `repr`.
+        """The typeset form of LaTeX code in a notebook;
+        None for other code, which notebooks show by `repr`.
         """
         from forearm.codegen.typesetting.notebook import formulas
 

@@ -84,15 +84,15 @@ def number(value: float) -> str:
 
 
 def call(name: str, argument: str) -> str:
-    """A function under its own name, as in sin(x); the sign is one that the file defines, -1, 0 or 1, and NaN
-    for NaN.
+    """A function under its own name, as in sin(x);
+    the sign is one that the file defines, -1, 0 or 1, and NaN for NaN.
     """
     return f"sign_of({argument})" if name == "sign" else f"{name}({argument})"
 
 
 def functions(statements: Iterable[Statement]) -> set[str]:
-    """Functions that the statements use besides + - * /: sqrt, cos, sin, sign, abs, exp, atan2, choose,
-    lookup, rint.
+    """Functions that the statements use besides + - * /:
+    sqrt, cos, sin, sign, abs, exp, atan2, choose, lookup, rint.
     """
     called = {op.operator for s in statements for op in parts(s.value) if isinstance(op, Op)}
     return called - {"+", "-", "*", "/", "<", "neg", "array", "call"}
@@ -129,8 +129,8 @@ def rounds(statement: Statement) -> int:
 def sectioned(
     statements: Iterable[Statement], comment: Callable[[str], str], written: Callable[[Statement], list[str]]
 ) -> list[str]:
-    """The lines of the statements, with a comment at the start of each section; those of loops are
-    indented.
+    """The lines of the statements, with a comment at the start of each section;
+    those of loops are indented.
     """
     lines: list[str] = []
     section, further = "", ""
@@ -158,8 +158,8 @@ def folded(line: str, indent: str = "", end: str = "", width: int = CODE_WIDTH) 
 
 
 def plain(text: str) -> str:
-    """Words for a comment: one line of printable ASCII without backslashes, which could continue the
-    comment.
+    """Words for a comment:
+    one line of printable ASCII without backslashes, which could continue the comment.
     """
     spelt = unicodedata.normalize("NFKD", text.translate(LOOK_ALIKES))
     ascii_only = "".join(c for c in spelt if not unicodedata.combining(c)).encode("ascii", "replace").decode()
@@ -167,8 +167,8 @@ def plain(text: str) -> str:
 
 
 def paragraphs(lines: Iterable[str], width: int = COMMENT_WIDTH) -> list[str]:
-    """Lines for a comment, each plain and of at most `width` columns; continuation lines are indented
-    further.
+    """Lines for a comment, each plain and of at most `width` columns;
+    continuation lines are indented further.
     """
     made: list[str] = []
     for line in (part for whole in lines for part in whole.splitlines() or [""]):

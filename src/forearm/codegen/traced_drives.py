@@ -100,7 +100,7 @@ class TracedDrives:
         return made
 
     def friction(self, rotor: Rotor, signs: Values) -> Any:
-        """Friction of a rotor that acts on no link."""
+        """Friction of a rotor outside the link dynamics."""
         if rotor.friction is None:
             return 0.0
         for b in self.coordinates.bristles:
@@ -109,7 +109,7 @@ class TracedDrives:
         return friction_torque(rotor.friction, self.xd[rotor.place], signs[rotor.place])
 
     def rotors(self, pushes: Values) -> Values:
-        """Accelerations of the rotors that act on no link."""
+        """Accelerations of the rotors outside the link dynamics."""
         return [
             self.free[r.place]
             * (pushes[r.place] - self.friction(r, self.signs))

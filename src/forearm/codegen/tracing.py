@@ -1,5 +1,5 @@
-"""An arm on the graph: its functions traced over symbols, on the regrouped chain or by a published
-formulation.
+"""An arm on the graph:
+its functions traced over symbols, on the regrouped chain or by a published formulation.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ OUTWARDS = ("w", "wd", "a", "F", "N", "v", "g", "Omega", "alpha", "lambda", "a_c
 
 
 class Tracing:
-    """One graph, the arm's states as its inputs, and the functions traced on it. Common subexpressions of two
-    functions exist once.
+    """One graph, the arm's states as its inputs, and the functions traced on it.
+    Common subexpressions of two functions exist once.
     """
 
     graph: Graph
@@ -196,8 +196,8 @@ class Tracing:
         return self.solved(lambda: self._forward_by_formulation(right, rotor))
 
     def held_forward(self, tau: list[Scalar], ways: list[Scalar] | None, free: list[Scalar]) -> list[Scalar]:
-        """Accelerations with friction in given directions, one per joint, and joints held where `free` is 0,
-        1 elsewhere.
+        """Accelerations with friction in given directions,
+        one per joint, and joints held where `free` is 0, 1 elsewhere.
 
         For friction that does not depend on the load; `UnderLoad.found` does the same for friction that does.
         """
@@ -310,8 +310,8 @@ class Tracing:
         return by_q, by_qd, M
 
     def coriolis_matrix(self) -> Array:
-        """C_jk = 1/2 d h_j / d qd_k: velocity torques h are quadratic in qd, with Christoffel symbols as
-        coefficients.
+        """C_jk = 1/2 d h_j / d qd_k:
+        velocity torques h are quadratic in qd, with Christoffel symbols as coefficients.
         """
         rest = [0.0] * len(self.model.bodies)
         falling = replace(self.chain, g=np.zeros(3))
@@ -403,8 +403,8 @@ class Tracing:
         return base_parameters(self.arm)
 
     def reactions(self) -> Array:
-        """Force and moment at each joint by Newton-Euler on the original arm, since regrouping does not
-        preserve them.
+        """Force and moment at each joint by Newton-Euler on the original arm,
+        since regrouping does not preserve them.
         """
         felt: dict[tuple[str, int], Any] = {}
 

@@ -1,5 +1,5 @@
-"""A module of LLVM IR as one C99 file, so that an FMU's library can be built from the same code for any other
-64-bit system.
+"""A module of LLVM IR as one C99 file,
+so that an FMU's library can be built from the same code for any other 64-bit system.
 
 It translates the instructions that `kernels.llvm` and `kernels.vectors` emit, line by line, and rejects
 others. The lanes of a vector become separate variables.

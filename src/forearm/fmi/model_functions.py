@@ -133,8 +133,8 @@ class FmuModel:
 
     @cached_property
     def told(self) -> NamedRegion:
-        """Rows of the hand's rotation and position, kinetic and potential energy, as functions of q and
-        qd.
+        """Rows of the hand's rotation and position,
+        kinetic and potential energy, as functions of q and qd.
         """
         tracing = Tracing(self.arm, self.parameters)
         pose = list(tracing.hand_pose()[:3].flat)

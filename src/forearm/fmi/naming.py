@@ -44,8 +44,8 @@ def model_identifier(name: str) -> str:
 
 
 def attributes(**given: str | None) -> str:
-    """Attributes of an XML element in ASCII, those that are not None; characters that XML cannot hold become
-    question marks.
+    """Attributes of an XML element in ASCII, those that are not None;
+    characters that XML cannot hold become question marks.
     """
     listed = [f" {name}={quoteattr(_allowed(value))}" for name, value in given.items() if value is not None]
     return "".join(listed).encode("ascii", "xmlcharrefreplace").decode("ascii")

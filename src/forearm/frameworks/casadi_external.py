@@ -1,5 +1,5 @@
-"""A function of an arm as an external function of CasADi: machine code in a shared object that CasADi loads,
-including derivatives.
+"""A function of an arm as an external function of CasADi:
+machine code in a shared object that CasADi loads, including derivatives.
 """
 
 from __future__ import annotations

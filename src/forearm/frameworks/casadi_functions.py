@@ -1,5 +1,5 @@
-"""A function of an arm and its derivatives as CasADi calls them: their input and output arrays, with names
-and sparsity.
+"""A function of an arm and its derivatives as CasADi calls them:
+their input and output arrays, with names and sparsity.
 
 For a function f CasADi looks for `jac_f`, `fwd1_f` and `adj1_f`: the inputs, then the outputs (`out_tau`,
 which none here reads), then rates of the inputs or weights of the outputs. Derivatives of derivatives follow

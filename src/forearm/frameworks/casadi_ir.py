@@ -1,5 +1,5 @@
-"""Functions with CasADi's calling convention as LLVM IR: the evaluation, and the query functions that
-describe it.
+"""Functions with CasADi's calling convention as LLVM IR:
+the evaluation, and the query functions that describe it.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ def _places(function: CasadiFunction, port: Port) -> list[tuple[int, int]] | Non
 
 
 def pattern_of(port: Port, places: list[tuple[int, int]] | None) -> list[int]:
-    """CasADi's format: number of rows and columns, then 1 if dense, else the column offsets, and the rows of
-    the entries.
+    """CasADi's format:
+    number of rows and columns, then 1 if dense, else the column offsets, and the rows of the entries.
     """
     rows, columns = port.shape
     if port.of is None:

@@ -83,8 +83,8 @@ class JaxFunctions:
         record: int | None = None,
         parameters: Any = None,
     ) -> Rollout:
-        """Simulate many arms as in `Kernel.simulate`; differentiable in reverse mode for arms without dry
-        friction.
+        """Simulate many arms as in `Kernel.simulate`;
+        differentiable in reverse mode for arms without dry friction.
 
         Args:
             q0, qd0: joint coordinates and velocities at the start, (..., n).
@@ -173,8 +173,8 @@ class JaxFunction:
         return [by_name[name] for name in names]
 
     def _as_array(self, place: int, value: Any) -> Any:
-        """Numbers unchanged; lists, which may contain numbers traced by JAX, as arrays of the kernel's
-        dtype.
+        """Numbers unchanged;
+        lists, which may contain numbers traced by JAX, as arrays of the kernel's dtype.
         """
         import jax.numpy as jnp
 

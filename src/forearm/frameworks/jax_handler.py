@@ -184,8 +184,8 @@ def fill(
 
 @cache
 def interface() -> tuple[OfferedFunctions, tuple[int, int]]:
-    """XLA's interface according to the header included in jaxlib: the offsets of its functions, and its
-    version.
+    """XLA's interface according to the header included in jaxlib:
+    the offsets of its functions, and its version.
     """
     import jax
 

@@ -156,8 +156,8 @@ class _Frame:
         return self.field("ptr", buffer, BUFFER_DATA)
 
     def answer_question(self, traits: int) -> None:
-        """Answer XLA's metadata query: before it calls a handler, it asks for the version of its
-        interface.
+        """Answer XLA's metadata query:
+        before it calls a handler, it asks for the version of its interface.
         """
         f = self.f
         extension = self.field("ptr", self.frame, FRAME_EXTENSION)

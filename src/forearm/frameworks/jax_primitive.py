@@ -1,5 +1,5 @@
-"""A function of an arm as a JAX primitive, and its rules: shapes, forward and reverse derivatives, vmap, and
-lowering to XLA.
+"""A function of an arm as a JAX primitive, and its rules:
+shapes, forward and reverse derivatives, vmap, and lowering to XLA.
 
 J v and g^T J of a function are functions of the same kind, linear in v and g, and each is the transpose of
 the other; so they can be differentiated any number of times.

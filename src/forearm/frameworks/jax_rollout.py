@@ -1,5 +1,5 @@
-"""Rollouts inside JAX: complete runs with fixed steps as one foreign function, and their gradient as
-another.
+"""Rollouts inside JAX:
+complete runs with fixed steps as one foreign function, and their gradient as another.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def _together(leading: dict[str, Shape]) -> Shape:
 
 
 def _is_by_step(what: str, shape: Shape, batch: Shape, steps: int, n: int) -> bool:
-    """Whether the drive array has a row per step: one axis more than the states, or a shape that allows
-    nothing else.
+    """Whether the drive array has a row per step:
+    one axis more than the states, or a shape that allows nothing else.
     """
     if shape[-1:] != (n,):
         raise InputError(
@@ -100,8 +100,8 @@ class JaxRollout:
 
     @property
     def rows(self) -> list[int]:
-        """Strides of the drive array from arm to arm, and from step to step; of parameters from arm to
-        arm.
+        """Strides of the drive array from arm to arm, and from step to step;
+        of parameters from arm to arm.
         """
         n = self.kernel.arm.n
         drive = [self.plan.steps * n, n] if self.by_step else [n, 0]

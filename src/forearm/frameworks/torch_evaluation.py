@@ -42,8 +42,8 @@ class TensorKernel:
 
     @cached_property
     def is_long(self) -> bool:
-        """Whether traced derivatives of accelerations would take minutes to compile, and an alternative
-        exists.
+        """Whether traced derivatives of accelerations would take minutes to compile,
+        and an alternative exists.
         """
         from forearm.kernels.joint_loop import can_loop
 

@@ -1,5 +1,5 @@
-"""`k.torch.simulate`: rollouts of many arms on tensors, differentiated in reverse mode by a separate
-kernel.
+"""`k.torch.simulate`:
+rollouts of many arms on tensors, differentiated in reverse mode by a separate kernel.
 """
 
 from __future__ import annotations
@@ -173,8 +173,8 @@ def _arms(drive: Any, parameters: Any, steps: int) -> tuple[int, ...]:
 def _drive(
     kernel: TensorKernel, what: str, given: Tensor | None, first: Tensor, batch: tuple[int, ...], steps: int
 ) -> tuple[Tensor, bool]:
-    """Torques or voltages, (n,) or (steps, n) for all arms or a row of that for each; and whether they are
-    given by step.
+    """Torques or voltages, (n,) or (steps, n) for all arms or a row of that for each;
+    and whether they are given by step.
     """
     n = kernel.kernel.arm.n
     if given is None or isinstance(given, int | float):

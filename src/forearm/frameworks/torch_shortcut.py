@@ -76,8 +76,8 @@ class Shortcut:
 
 
 def is_unusual(states: Sequence[Any], out: Any) -> bool:
-    """What the comparison does not see: modes that intercept operators, and nested tensors, which would crash
-    it.
+    """What the comparison does not see:
+    modes that intercept operators, and nested tensors, which would crash it.
     """
     try:
         for tensor in states:  # an explicit loop, the fastest way

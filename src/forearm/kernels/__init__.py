@@ -1,5 +1,5 @@
-"""Functions of an arm, or any function on the graph, compiled just in time by LLVM to vector code, for one
-state or a batch.
+"""Functions of an arm, or any function on the graph,
+compiled just in time by LLVM to vector code, for one state or a batch.
 
 `compile` and `compile_function` are the entry points; `ir` writes the LLVM IR, `elementary` holds the
 coefficients of sines and cosines, `native` compiles the IR to machine code.

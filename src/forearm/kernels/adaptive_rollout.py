@@ -72,7 +72,7 @@ class AdaptiveRun:
         self._rows = np.empty((0, self._width))
 
     def go_on(self, most: int) -> tuple[dict[str, Floats], int, int]:
-        """Try at most this many steps and stop early when an event ends one. Returns the RECORD values of the
+        """Try at most this many steps, or until an attempt ends the segment. Returns the RECORD values of the
         accepted steps, followed by those of the last attempt if it was rejected, (k, m) each; the number of
         attempts; and the number of accepted steps.
         """

@@ -92,8 +92,8 @@ def several_of(out: Any, count: int) -> tuple[Array, ...]:
 
 
 def apart(out: Array, inputs: Sequence[Array]) -> Array:
-    """The array to compute into: a temporary where `out` overlaps an input; the same place exactly is
-    allowed.
+    """The array to compute into: a temporary where `out` overlaps an input;
+    the same place exactly is allowed.
     """
     here = out.__array_interface__["data"][0], out.shape
     across = (a for a in inputs if (a.__array_interface__["data"][0], a.shape) != here)

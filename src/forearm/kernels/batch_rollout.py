@@ -1,5 +1,5 @@
-"""Rollouts of many arms in one call: arrays in, checked; blocks of arms distributed over threads; arrays
-out.
+"""Rollouts of many arms in one call: arrays in, checked;
+blocks of arms distributed over threads; arrays out.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ class RolloutArrays:
 
     @property
     def driving(self) -> list[tuple[Array, int, int]]:
-        """Drive, parameters and controller reference, each with its strides between arms and between steps;
-        empty where unused.
+        """Drive, parameters and controller reference,
+        each with its strides between arms and between steps; empty where unused.
         """
         drive = self.drive, *self.drive_strides
         nothing = np.empty(0, self.drive.dtype), 0, 0
@@ -112,8 +112,8 @@ class RolloutArrays:
 
     @property
     def strides(self) -> list[int]:
-        """The strides of `driving` in the order of the machine code's arguments; parameters have no stride
-        between steps.
+        """The strides of `driving` in the order of the machine code's arguments;
+        parameters have no stride between steps.
         """
         (_, u_row, u_step), (_, p_row, _), (_, r_row, r_step) = self.driving
         return [u_row, u_step, p_row, r_row, r_step]
@@ -293,8 +293,8 @@ def run_rows(
     counts: tuple[int, int],
     threads: int | None,
 ) -> None:
-    """Run machine code for this many arms and steps in chunks of arms, so that it can be interrupted between
-    them.
+    """Run machine code for this many arms and steps in chunks of arms,
+    so that it can be interrupted between them.
 
     `strides` are bytes from arm to arm of each array.
     """

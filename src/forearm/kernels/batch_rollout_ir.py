@@ -46,8 +46,8 @@ class RolloutProgram:
 
     @cached_property
     def reversed_law(self) -> Traced:
-        """The law in reverse mode, g^T J: takes `u_weight` as an additional input and returns the gradients
-        of its inputs.
+        """The law in reverse mode, g^T J:
+        takes `u_weight` as an additional input and returns the gradients of its inputs.
         """
         assert self.law is not None
         law = self.law
@@ -254,8 +254,8 @@ class RolloutRows:
         return [*signs, *free, *([zero] * (2 * self.step.plant.loads))]
 
     def _named(self, state: Sequence[str]) -> dict[str, list[str]]:
-        """The carried values by the names of states, (n,) each; joints without dry friction are always
-        free.
+        """The carried values by the names of states, (n,) each;
+        joints without dry friction are always free.
         """
         n, dry = self.n, self.step.dry
         q, qd, rest = state[:n], state[n : 2 * n], state[2 * n :]
@@ -287,8 +287,8 @@ class RolloutRows:
         return [InMemory("%lanes.u", j * lanes) for j in range(self.n)]
 
     def answered(self, k: Value, before: Sequence[Value], state: Sequence[Value]) -> list[Value]:
-        """The controller's output and stored state: computed at the first step of its period, held until the
-        next.
+        """The controller's output and stored state:
+        computed at the first step of its period, held until the next.
         """
         f, body, law, n = self.f, self.body, self.program.law, self.n
         assert law is not None
@@ -377,15 +377,15 @@ class RolloutRows:
     def _added(
         self, s: Value, weights: Sequence[float | None], rates: Sequence[str], sums: Sequence[str]
     ) -> list[str]:
-        """Sums with the rates of a stage times its weight added; None is the weight of a rate that is not
-        used.
+        """Sums with the rates of a stage times its weight added;
+        None is the weight of a rate that is not used.
         """
         weight = self.body.spread(self.by_stage(s, weights))
         return [self.body.fma(weight, rate, total) for rate, total in zip(rates, sums, strict=True)]
 
     def by_stage(self, s: Value, numbers: Sequence[float | None]) -> Value:
-        """A value that depends on the stage number, selected by comparisons at the stages where it
-        changes.
+        """A value that depends on the stage number,
+        selected by comparisons at the stages where it changes.
         """
         scalar = self.target.scalar
         known = [x for x in numbers if x is not None]

@@ -47,8 +47,8 @@ class Entry:
 
 
 def folder() -> Path | None:
-    """The cache folder: FOREARM_CACHE (None if that is empty or "off"), or forearm in the user's cache
-    folder.
+    """The cache folder:
+    FOREARM_CACHE (None if that is empty or "off"), or forearm in the user's cache folder.
     """
     named = os.environ.get("FOREARM_CACHE")
     try:
@@ -73,8 +73,8 @@ def bound() -> int:
 
 
 def trouble(place: Path) -> str | None:
-    """Why a folder cannot be used, or None: code that other users could have put there must not be
-    executed.
+    """Why a folder cannot be used, or None:
+    code that other users could have put there must not be executed.
     """
     try:
         found = os.stat(place)
@@ -114,8 +114,8 @@ def read(key: str) -> tuple[dict[str, Any], bytes] | None:
 
 
 def about(path: Path) -> dict[str, Any] | None:
-    """The metadata of a file, from its first bytes only; None if they are damaged: the code itself is
-    verified by `read`.
+    """The metadata of a file, from its first bytes only;
+    None if they are damaged: the code itself is verified by `read`.
     """
     try:
         content, size = _start(path, len(MAGIC) + DIGEST + HEAD)

@@ -82,8 +82,8 @@ def _llvm() -> str:
 
 
 def _sources() -> str:
-    """A digest of this package's source files that code depends on: code compiled from a different version is
-    not used.
+    """A digest of this package's source files that code depends on:
+    code compiled from a different version is not used.
 
     By content, since some installers give all files the same date.
     """

@@ -73,8 +73,8 @@ def written(name: str, request: CompileRequest | TracedRequest, target: Target, 
 
 
 def is_composed(request: CompileRequest) -> bool:
-    """Whether a function is composed of calls to others: derivatives, where unrolled code takes too long to
-    compile.
+    """Whether a function is composed of calls to others:
+    derivatives, where unrolled code takes too long to compile.
     """
     if len(request.functions) > 1 or request.derived or request.functions[0] not in SLOPES:
         return False

@@ -1,5 +1,5 @@
-"""Target processors: this machine's own, or a microarchitecture level, for identical bits on many
-machines.
+"""Target processors:
+this machine's own, or a microarchitecture level, for identical bits on many machines.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ NAMES = (HOST, GENERIC, *LEVELS)
 
 @dataclass(frozen=True)
 class Processor:
-    """A processor as described to LLVM; `width` is that of its vectors in bytes, `fused` whether it has fused
-    multiply-add.
+    """A processor as described to LLVM;
+    `width` is that of its vectors in bytes, `fused` whether it has fused multiply-add.
     """
 
     name: str

@@ -31,8 +31,8 @@ Parameters = Mapping[str, ArrayLike] | ArrayLike
 
 @dataclass(frozen=True)
 class Call:
-    """Options of a call besides its states; `own` are the arm's own values of the open parameters, by
-    name.
+    """Options of a call besides its states;
+    `own` are the arm's own values of the open parameters, by name.
     """
 
     own: Mapping[str, float]
@@ -77,8 +77,8 @@ def run(function: Compiled, given: tuple[ArrayLike, ...], call: Call) -> list[Ar
 
 
 def _piecewise(function: Compiled, given: tuple[ArrayLike, ...], call: Call, dtype: DType) -> list[Array]:
-    """Large arrays that need conversion, in chunks of states: a copy of everything might not fit in
-    memory.
+    """Large arrays that need conversion, in chunks of states:
+    a copy of everything might not fit in memory.
     """
     states = as_states(function.request.arm, function.inputs, given, None)
     count = len(states[0])

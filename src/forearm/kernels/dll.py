@@ -214,8 +214,8 @@ def _exports(at: int, functions: dict[str, int], name: str) -> bytearray:
 
 
 def _file(kept: list[_Output]) -> bytes:
-    """Headers and sections. There is an empty relocation table, which tells Windows that the library may be
-    loaded anywhere.
+    """Headers and sections.
+    There is an empty relocation table, which tells Windows that the library may be loaded anywhere.
     """
     text, *others = kept
     *_, exports, relocations = others

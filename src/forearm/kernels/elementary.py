@@ -1,5 +1,5 @@
-"""Sine, cosine, exponential and angle as branch-free vector code: argument reduction to an eighth of a turn,
-then polynomials.
+"""Sine, cosine, exponential and angle as branch-free vector code:
+argument reduction to an eighth of a turn, then polynomials.
 
 x = k pi/2 + r with k the nearest integer, found by adding a number so large that only k remains in the last
 bits. With fused multiply-add, x - k p with p = fl(pi/2) is exact: both are multiples of the last place of p,
@@ -85,8 +85,8 @@ SHORT_EXPONENT = Exponent(
 
 @dataclass(frozen=True)
 class Series:
-    """Parts of pi/2, the number that shifts k into the last bits, and coefficients in r^2, from the highest
-    power down.
+    """Parts of pi/2, the number that shifts k into the last bits,
+    and coefficients in r^2, from the highest power down.
 
     Also the constants of the exponential and of the angle of a point in the same precision.
     """

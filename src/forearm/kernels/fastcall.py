@@ -40,8 +40,8 @@ class MethodDef(ctypes.Structure):
 
 @cache
 def is_possible() -> bool:
-    """Whether objects have the expected memory layout, on this CPython and for every kind of array that is
-    distinguished.
+    """Whether objects have the expected memory layout,
+    on this CPython and for every kind of array that is distinguished.
     """
     if (
         sys.implementation.name != "cpython"

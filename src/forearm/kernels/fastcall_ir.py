@@ -1,5 +1,5 @@
-"""IR of the function that Python calls directly: it inspects the array objects and computes if they need no
-conversion.
+"""IR of the function that Python calls directly:
+it inspects the array objects and computes if they need no conversion.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from forearm.kernels.llvm import IRFunction, Operand, Value, variables
 
 
 def entry_text(name: str, inputs: tuple[Argument, ...], outputs: tuple[Argument, ...], dtype: Any) -> str:
-    """`PyObject *name_direct(self, args, count, keywords)`: computes, or forwards everything to the ordinary
-    method.
+    """`PyObject *name_direct(self, args, count, keywords)`:
+    computes, or forwards everything to the ordinary method.
 
     One state (n,) goes to the function `name` beside it, a batch (B, n) to the one in the table, if there is
     one. Several outputs are returned as a tuple of new arrays, or written to those in the tuple given as
@@ -69,8 +69,8 @@ def entry_text(name: str, inputs: tuple[Argument, ...], outputs: tuple[Argument,
 
 
 class _Entry:
-    """Emits the function: what is known of its arguments, and the label `other`, which calls the ordinary
-    method.
+    """Emits the function:
+    what is known of its arguments, and the label `other`, which calls the ordinary method.
     """
 
     def __init__(self, name: str, given: int) -> None:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 class Fused:
-    """Several functions of a kernel compiled as one: call it with its `inputs`; it returns its `outputs` by
-    name.
+    """Several functions of a kernel compiled as one: call it with its `inputs`;
+    it returns its `outputs` by name.
     """
 
     def __init__(self, kernel: Kernel, function: Any, run: Callable[..., list[Array]]) -> None:

@@ -109,8 +109,8 @@ def leaves_of(graph: Graph, names: Sequence[str]) -> list[int]:
 
 
 def copying(scalar: str) -> str:
-    """`void copied(to, from, count, whole)`: copy count scalars and fill with zeros up to `whole`. It calls
-    nothing.
+    """`void copied(to, from, count, whole)`:
+    copy count scalars and fill with zeros up to `whole`. It calls nothing.
     """
     kinds = {"to": "ptr", "from": "ptr", "count": "i64", "whole": "i64"}
     f = IRFunction("copied", kinds, internal=True)
@@ -125,8 +125,8 @@ def copying(scalar: str) -> str:
 
 
 def traced_block(body: Body, traced: Traced, known: dict[int, Any], unknown: str | None) -> None:
-    """One block of states: loaded from %at.NAME of each input, computed, stored at %at.NAME of each
-    output.
+    """One block of states:
+    loaded from %at.NAME of each input, computed, stored at %at.NAME of each output.
     """
     states = load_states(body, traced)
     values = known | states

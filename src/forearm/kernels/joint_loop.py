@@ -1,5 +1,5 @@
-"""Functions of long arms as loops over joints: the step of one joint is traced once for revolute and once for
-prismatic joints.
+"""Functions of long arms as loops over joints:
+the step of one joint is traced once for revolute and once for prismatic joints.
 
 A step reads and writes values by name: `in.qd` an input at its joint, `in.c` and `in.s` cosine and sine of
 its angle, `own.w` a value stored for its segment, `up.w` the same of its parent; a result `own.w` is stored,
@@ -36,8 +36,8 @@ SHARED = ("viscous", "forwards", "backwards", "rotor")
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """The step of one joint: results by name on a graph, and the graph's places that are columns of the
-    table.
+    """The step of one joint:
+    results by name on a graph, and the graph's places that are columns of the table.
     """
 
     graph: Graph
@@ -57,8 +57,8 @@ class Pass:
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """For each joint, start from its stored values and walk along its parents to the base, one matrix entry
-    per joint.
+    """For each joint, start from its stored values and walk along its parents to the base,
+    one matrix entry per joint.
 
     `steps` cross a joint, `feels` give the entry at the joint reached.
     """
@@ -70,8 +70,8 @@ class Walk:
 
 @dataclass(eq=False)
 class Looped:
-    """A function of an arm as loops. `base` are the values of the base row; `table` (n, k) the joints'
-    constants.
+    """A function of an arm as loops. `base` are the values of the base row;
+    `table` (n, k) the joints' constants.
     """
 
     inputs: tuple[str, ...]
@@ -403,7 +403,7 @@ LOOPS: dict[str, Callable[[Arm], Looped]] = {
 
 
 def can_loop(arm: Arm) -> bool:
-    """Whether the joints of an arm can be processed in a loop: each an independent coordinate, with simple
-    friction.
+    """Whether the joints of an arm can be processed in a loop:
+    each an independent coordinate, with simple friction.
     """
     return not model_of(arm).has_followers and is_simple(arm)

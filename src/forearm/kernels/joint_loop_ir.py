@@ -1,5 +1,5 @@
-"""Loops over joints as LLVM IR: one block of states at a time, one lane per state, per-joint values in
-memory.
+"""Loops over joints as LLVM IR:
+one block of states at a time, one lane per state, per-joint values in memory.
 
 `name_block` computes one block: inputs transposed, sines and cosines, the passes, results transposed back.
 `name` iterates over the blocks, then over the remaining states one at a time with the same code for one lane.
@@ -26,8 +26,8 @@ MOST_ALONE = 6 << 20  # bytes for one lane: more does not fit on a thread's stac
 
 
 def loop_text(name: str, looped: Looped, target: Target) -> str:
-    """`void name(inputs..., output, i64 count)` on arrays of `count` consecutive rows, and the functions it
-    calls.
+    """`void name(inputs..., output, i64 count)` on arrays of `count` consecutive rows,
+    and the functions it calls.
     """
     lanes = lanes_for(looped, target)
     wide, alone = replace(target, lanes=lanes), replace(target, lanes=1)
@@ -69,8 +69,8 @@ def slots(looped: Looped) -> dict[str, int]:
 
 
 def _tables(name: str, looped: Looped, target: Target) -> str:
-    """Constants of the joints, row by row, offsets of their angles, their parents' rows, and which of them
-    are revolute.
+    """Constants of the joints, row by row, offsets of their angles,
+    their parents' rows, and which of them are revolute.
     """
     table = [float(column[i]) for i in range(looped.n) for column in looped.columns]
     offsets = looped.offsets + [0.0] * BYTES_AT_ONCE
@@ -229,8 +229,8 @@ class Block:
         handed: dict[str, Value] | None = None,
         outwards: bool = True,
     ) -> dict[str, Value]:
-        """The step of a joint, by its kind; takes what the previous joint passed on, and returns what it
-        passes on.
+        """The step of a joint, by its kind;
+        takes what the previous joint passed on, and returns what it passes on.
         """
         f, t = self.f, self.target
         parent = f.load("i64", f.at(f"@{self.tables}_parents", i, "i64"))

@@ -38,8 +38,8 @@ DTYPES = ("float64", "float32")
 
 
 class Kernel:
-    """An arm's functions, each compiled on its first call. Created by `fa.compile`; picklable and
-    thread-safe.
+    """An arm's functions, each compiled on its first call.
+    Created by `fa.compile`; picklable and thread-safe.
 
     Every method accepts one state (n,) or a batch (B, n), broadcast as in NumPy; all arguments but the first
     may also be scalars. `out` is an array for the result, writeable, C-contiguous and of its shape and dtype
@@ -328,8 +328,8 @@ class Kernel:
         out: Three | None = None,
         parameters: Parameters | None = None,
     ) -> Three:
-        """(dqdd/dq, dqdd/dqd, inverse of M): -M^-1 times the derivatives of inverse dynamics at the resulting
-        acceleration.
+        """(dqdd/dq, dqdd/dqd, inverse of M):
+        -M^-1 times the derivatives of inverse dynamics at the resulting acceleration.
 
         Args:
             q, qd: joint coordinates and velocities, (n,) or (B, n).
@@ -499,8 +499,8 @@ class Kernel:
         return gradient_on_device(self, states, weights, plan, driving, call, self._index)
 
     def fused(self, functions: Iterable[str]) -> Fused:
-        """Several functions compiled as one, with common subexpressions computed once: any of those that
-        `fa.generate` knows.
+        """Several functions compiled as one, with common subexpressions computed once:
+        any of those that `fa.generate` knows.
         """
         names = names_of("fused", functions)
         if not names:
@@ -527,8 +527,8 @@ class Kernel:
         return casadi_function(self, function, file, derivatives)
 
     def compiled(self, *names: str, derived: tuple[str, ...] = ()) -> Any:
-        """A function by name, or several as one, compiled on the first call. A `Compiled`, or for a GPU a
-        `DeviceCompiled`.
+        """A function by name, or several as one, compiled on the first call.
+        A `Compiled`, or for a GPU a `DeviceCompiled`.
 
         Args:
             names: those that `fa.generate` knows.
@@ -599,8 +599,8 @@ class Kernel:
         return self._run(self._function(name, given), given, Call(self.parameters, outs, threads, parameters))
 
     def _function(self, name: str, given: tuple[ArrayLike, ...]) -> Any:
-        """The function by name; where batches are small, Python calls the machine code directly from now
-        on.
+        """The function by name;
+        where batches are small, Python calls the machine code directly from now on.
         """
         function = self._made.get((name,)) or self.compiled(name)
         if self.device != CPU:

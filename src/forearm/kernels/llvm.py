@@ -1,5 +1,5 @@
-"""Functions and modules as LLVM IR: scalars, memory, calls, branches and loops; `vectors` adds the arithmetic
-on lanes.
+"""Functions and modules as LLVM IR: scalars, memory, calls, branches and loops;
+`vectors` adds the arithmetic on lanes.
 
 Code is written in the order of execution:
 
@@ -137,8 +137,8 @@ class IRFunction:
         return self.emit(f"atomicrmw xchg ptr {pointer}, {_typed(value)} acquire", value.kind)
 
     def space(self, kind: str, count: int, name: str | None = None) -> Value:
-        """Stack memory for this many values, allocated once in the entry block: in a loop each iteration
-        would allocate more.
+        """Stack memory for this many values, allocated once in the entry block:
+        in a loop each iteration would allocate more.
         """
         value = Value(f"%{name or f'space{len(self.spaces)}'}", "ptr")
         self.spaces.append(f"  {value} = {_memory(kind, count)}, align 64")
@@ -175,8 +175,8 @@ class IRFunction:
         return self.emit(f"addrspacecast ptr addrspace(3) @{SHARED} to ptr", "ptr")
 
     def hoist(self, other: IRFunction) -> str:
-        """Place another function, called by this one, before it; returns its name, derived from its
-        content.
+        """Place another function, called by this one, before it;
+        returns its name, derived from its content.
         """
         ahead = [line for line in other.lines if line.startswith((TABLE, FUNCTION))]
         other.lines = [line for line in other.lines if line not in ahead]

@@ -21,8 +21,8 @@ _fork = threading.local()
 
 @dataclass
 class _Process:
-    """The lock; and whether this process was forked while another thread held it, so that LLVM is
-    unusable.
+    """The lock;
+    and whether this process was forked while another thread held it, so that LLVM is unusable.
     """
 
     lock: Any

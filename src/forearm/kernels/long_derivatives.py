@@ -1,5 +1,5 @@
-"""Derivatives of inverse dynamics for long arms, computed from inverse dynamics alone and exact up to
-rounding.
+"""Derivatives of inverse dynamics for long arms,
+computed from inverse dynamics alone and exact up to rounding.
 
 In the coordinate of a revolute joint the torques are a trigonometric polynomial of second degree: five values
 around the circle determine its slope. In that of a prismatic joint, and in any velocity, they are polynomials

@@ -1,5 +1,5 @@
-"""Numeric inverse kinematics in machine code, loaded from the cache or compiled now, and its table of start
-configurations.
+"""Numeric inverse kinematics in machine code,
+loaded from the cache or compiled now, and its table of start configurations.
 """
 
 from __future__ import annotations
@@ -137,8 +137,8 @@ class Reacher:
         return table
 
     def _block(self, index: int, seed: int) -> Floats:
-        """64 configurations and their weights: score = weights . T - |p|^2 / 2, largest where the pose is
-        nearest.
+        """64 configurations and their weights: score = weights .
+        T - |p|^2 / 2, largest where the pose is nearest.
 
         |p - p'|^2 / 2 + w |R - R'|^2 / 2 = -(p . p' + w R . R') + |p|^2 / 2 + terms independent of the
         configuration.

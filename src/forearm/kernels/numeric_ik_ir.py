@@ -1,5 +1,5 @@
-"""Numeric inverse kinematics as LLVM IR: one lane per pose; a lane proceeds to the next start, or the next
-pose, when a run ends.
+"""Numeric inverse kinematics as LLVM IR: one lane per pose;
+a lane proceeds to the next start, or the next pose, when a run ends.
 
 `step` moves all lanes at once; `turn` manages one lane between runs, in scalar code. A lane's results do not
 depend on its neighbours, so a pose has the same bits alone, in a batch and in any order.

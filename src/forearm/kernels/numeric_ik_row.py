@@ -1,5 +1,5 @@
-"""Numeric inverse kinematics of one pose as LLVM IR, from its start to its errors: the work of one GPU
-thread.
+"""Numeric inverse kinematics of one pose as LLVM IR, from its start to its errors:
+the work of one GPU thread.
 """
 
 from __future__ import annotations

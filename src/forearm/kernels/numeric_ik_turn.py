@@ -167,8 +167,8 @@ class LaneTurn:
 
 
 def nearest_text(target: Target) -> str:
-    """`i64 nearest(t, block)`: the configuration with the highest score for the 12 entries of a pose; the
-    first of equals.
+    """`i64 nearest(t, block)`:
+    the configuration with the highest score for the 12 entries of a pose; the first of equals.
     """
     f = IRFunction("nearest", {"t": "ptr", "block": "ptr"}, "i64", internal=True)
     body = Body(Target(target.scalar, WIDTH, target.fused), f=f)

@@ -1,5 +1,5 @@
-"""Relocations of 64-bit x86 and Arm that occur in position-independent code: addresses written into machine
-code.
+"""Relocations of 64-bit x86 and Arm that occur in position-independent code:
+addresses written into machine code.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ LOW_SHIFTS = {278: 0, 284: 1, 285: 2, 286: 3, 299: 4}
 
 
 def relocated(machine: int, kind: int, content: bytearray, offset: int, place: int, to: int) -> None:
-    """The content of a section at address `place` with one relocation applied; absolute addresses are left
-    unchanged.
+    """The content of a section at address `place` with one relocation applied;
+    absolute addresses are left unchanged.
     """
     if machine == X86_64:
         if kind in (RELATIVE_32, CALL_32):

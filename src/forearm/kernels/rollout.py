@@ -1,5 +1,5 @@
-"""Simulations in machine code, loaded from the cache or compiled now: complete runs with fixed steps, and the
-functions inside them.
+"""Simulations in machine code, loaded from the cache or compiled now:
+complete runs with fixed steps, and the functions inside them.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ class Simulator:
     def run(
         self, state: State, u: Floats, steps: int, h: float, every: int, linear: bool
     ) -> tuple[Floats, Floats]:
-        """Advance by this many steps, updating the state; return (q, qd) of every `every`-th step, (B, steps
-        / every + 1, m) each.
+        """Advance by this many steps, updating the state;
+        return (q, qd) of every `every`-th step, (B, steps / every + 1, m) each.
 
         u is (n,), or (B, 1, n), held throughout, or (steps + 1, n) for all simulations: held over each step,
         or interpolated linearly.

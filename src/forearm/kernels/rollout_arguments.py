@@ -19,8 +19,8 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class RolloutPlan:
-    """A checked run: this many steps of h seconds by a method, every `record`-th state recorded (0: only the
-    final state).
+    """A checked run: this many steps of h seconds by a method,
+    every `record`-th state recorded (0: only the final state).
     """
 
     steps: int

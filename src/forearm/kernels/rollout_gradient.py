@@ -61,8 +61,8 @@ def simulate_gradient(
     parameters: Parameters | None,
     run: Callable[[GradientCall], None],
 ) -> RolloutGradient:
-    """Gradients of the inputs of a rollout, as in `Kernel.simulate_gradient`; NumPy arrays, processed by
-    `run`.
+    """Gradients of the inputs of a rollout, as in `Kernel.simulate_gradient`;
+    NumPy arrays, processed by `run`.
     """
     arm, dtype, n = owner.arm, np.dtype(owner.dtype), owner.arm.n
     what, controller = checked_driving(owner, plan, driving)

@@ -216,8 +216,8 @@ class GradientRows:
             self.rows.scattered("out_u", slopes, row, f.op("mul", k, size))
 
     def _through_law(self, k: Value, state: Sequence[str], carried: Sequence[Value]) -> list[Value]:
-        """At steps where the controller is updated, convert the weights of its output into those of the state
-        and of its reference.
+        """At steps where the controller is updated,
+        convert the weights of its output into those of the state and of its reference.
         """
         f, body, rows, n, law = self.f, self.body, self.rows, self.n, self.program.reversed_law
         with f.when(rows.is_asked(k)) as end, f.inside():

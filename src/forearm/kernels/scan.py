@@ -1,5 +1,5 @@
-"""A step function with state, scanned over the rows of arrays, in machine code loaded from the cache or
-compiled now.
+"""A step function with state, scanned over the rows of arrays,
+in machine code loaded from the cache or compiled now.
 """
 
 from __future__ import annotations
@@ -250,8 +250,8 @@ def _made(scan: CompiledScan, count: int, out: Mapping[str, Any]) -> dict[str, F
 
 
 def _apart(written: Sequence[Laid], read: Sequence[Laid]) -> list[Laid]:
-    """The arrays to compute into: a temporary for each that overlaps rows that are read; the same place
-    exactly is allowed.
+    """The arrays to compute into: a temporary for each that overlaps rows that are read;
+    the same place exactly is allowed.
     """
     places, made = [_bounds(rows) for rows in read], []
     for out in written:
@@ -272,8 +272,8 @@ def _bounds(rows: Laid) -> tuple[int, int]:
 
 
 def address_of(array: Floats) -> int:
-    """The address of an array's first entry, read from the object itself: a fifth of the time that NumPy
-    takes.
+    """The address of an array's first entry, read from the object itself:
+    a fifth of the time that NumPy takes.
     """
     return ctypes.c_int64.from_address(id(array) + DATA).value if is_possible() else array.ctypes.data
 

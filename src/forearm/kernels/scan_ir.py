@@ -71,8 +71,8 @@ def scan_text(traced: Traced, carry: Sequence[str], shared: Sequence[str], targe
 
 
 def _fixed(graph: Graph, results: Any, shared: dict[int, Any]) -> list[Expr]:
-    """Nodes that depend on these places only and are used by others that do not, or are results
-    themselves.
+    """Nodes that depend on these places only and are used by others that do not,
+    or are results themselves.
     """
     still, used = set(shared), {e.node for e in expressions(results)}
     for place in graph.needed(results):

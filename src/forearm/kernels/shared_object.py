@@ -152,8 +152,8 @@ def _relocate(
 
 
 def _described(exported: Sequence[str], absolute: int) -> list[Piece]:
-    """Dynamic linking sections, with room for values known later: hashes, symbols, their names,
-    relocations.
+    """Dynamic linking sections, with room for values known later:
+    hashes, symbols, their names, relocations.
     """
     names = bytearray(b"\0" + b"".join(name.encode("ascii") + b"\0" for name in exported))
     count = len(exported) + 1

@@ -26,8 +26,8 @@ SMALL = 64 << 10  # bytes that every stack must have left
 def shared_rows(
     native: Native, arrays: Sequence[Array], steps: Sequence[int], count: int, workers: int
 ) -> None:
-    """Process blocks of rows, on one thread or several; the result is the same. `steps` are bytes from row to
-    row of each array.
+    """Process blocks of rows, on one thread or several;
+    the result is the same. `steps` are bytes from row to row of each array.
     """
     check_stack(native)
     pointers = [array.__array_interface__["data"][0] for array in arrays]

@@ -233,8 +233,8 @@ class Body:
         return self.emit(f"bitcast {t.whole} {self.emit(f'xor {t.whole} {plain}, {sign}')} to {t.vector}")
 
     def exponential(self, x: str) -> str:
-        """e^x: x = k ln 2 + r, a Taylor series in r, and k added to the exponent; x is clamped to the bounds
-        of `elementary`.
+        """e^x: x = k ln 2 + r, a Taylor series in r, and k added to the exponent;
+        x is clamped to the bounds of `elementary`.
         """
         t, e = self.target, self.target.series.exponent
         x = self._between(x, e.lowest, e.highest)
@@ -250,8 +250,8 @@ class Body:
         return self.emit(f"bitcast {t.whole} {self.emit(f'add {t.whole} {plain}, {raised}')} to {t.vector}")
 
     def angle(self, y: str, x: str) -> str:
-        """The angle of (x, y), from -pi to pi: s atan r + k pi/4, r the ratio of the legs or of their
-        difference and sum.
+        """The angle of (x, y), from -pi to pi:
+        s atan r + k pi/4, r the ratio of the legs or of their difference and sum.
         """
         t, zero = self.target, self.constant(0.0)
         tall, wide = self.call("fabs", y), self.call("fabs", x)

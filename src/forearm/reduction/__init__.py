@@ -1,5 +1,5 @@
-"""The arm rewritten so that its dynamics take few operations: frames, regrouped moments, and the recursions
-on them.
+"""The arm rewritten so that its dynamics take few operations:
+frames, regrouped moments, and the recursions on them.
 
 Joint torques and energies are preserved; forces and moments in the joints are not.
 """

@@ -22,8 +22,8 @@ REST = np.zeros(3)
 
 @dataclass(frozen=True, eq=False)
 class ArticulatedBody:
-    """An articulated body: I and M symmetric by the entries of SYMMETRIC, H (3, 3), p and f the bias due to
-    velocity.
+    """An articulated body:
+    I and M symmetric by the entries of SYMMETRIC, H (3, 3), p and f the bias due to velocity.
     """
 
     I: Six  # noqa: E741
@@ -48,8 +48,8 @@ class ArticulatedBody:
 
 @dataclass(frozen=True, eq=False)
 class ArticulatedJoint:
-    """A joint as seen by its drive: a unit acceleration requires the moment U and force V; r = 1 / d; u is
-    the remainder of tau.
+    """A joint as seen by its drive: a unit acceleration requires the moment U and force V;
+    r = 1 / d; u is the remainder of tau.
     """
 
     U: Array
@@ -85,8 +85,8 @@ def forward(chain: Chain, q: Vector, qd: Vector, tau: Vector, rotor: Vector) -> 
 
 
 def onward(s: Segment, turn: SegmentRotation, l: Array, w: Array, rate: Scalar) -> tuple[Array, Array, Array]:  # noqa: E741
-    """The angular velocity behind a joint, and the accelerations, angular and linear, that velocities alone
-    cause there.
+    """The angular velocity behind a joint, and the accelerations,
+    angular and linear, that velocities alone cause there.
     """
     arm = spin_of(w, REST).Omega @ l
     if not s.revolute:
@@ -122,8 +122,8 @@ def handed(
     b: Array,
     a: Array,
 ) -> ArticulatedBody:
-    """The contribution of the body behind a joint to the one before it: at its origin, in its axes. b, a are
-    the drift of `onward`.
+    """The contribution of the body behind a joint to the one before it: at its origin, in its axes.
+    b, a are the drift of `onward`.
     """
     U, V = joint.U * joint.r, joint.V * joint.r
     rest = ArticulatedBody(

@@ -1,5 +1,5 @@
-"""Everything behind a joint as one body with moving parts: its moments, their rates, and the response to the
-joint's own motion.
+"""Everything behind a joint as one body with moving parts:
+its moments, their rates, and the response to the joint's own motion.
 
 With x from the joint's origin to a mass element m, and x', x'' its rates in axes that rotate with a body, an
 `Assembly` is the sums of m, H = m x, J = m x x^T, K = 2 m x x'^T, V = 2 m x', A = m x'' and T = m (x cross
@@ -157,8 +157,8 @@ def turning_columns(b: Assembly, w: Array, Omega: Array, a: Array) -> JointColum
 
 
 def sliding_columns(b: Assembly, axis: Array, w: Array, Omega: Array, a: Array) -> JointColumns:
-    """The columns of a prismatic joint, from the assembly behind it in its carrier's axes, and the carrier's
-    motion.
+    """The columns of a prismatic joint,
+    from the assembly behind it in its carrier's axes, and the carrier's motion.
     """
     m, H, twice_w = b.m, b.H, w + w
     rate, change = cross(twice_w, axis), Omega @ axis

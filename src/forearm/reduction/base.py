@@ -1,5 +1,5 @@
-"""Base parameters: the combinations of inertial parameters that joint torques can distinguish, after Gautier
-and Khalil.
+"""Base parameters:
+the combinations of inertial parameters that joint torques can distinguish, after Gautier and Khalil.
 
 Adding certain vectors to the parameters of two bodies at a joint changes no torque: mass on the axis of a
 revolute joint may belong to either body, and so may rotational inertia at a prismatic joint; a body that
@@ -42,8 +42,8 @@ SHOWN = 1e-12  # relative: a coefficient below is omitted from labels
 
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
-    """Base parameters of an arm: `values` = `matrix` @ `standard`, and torques = regressor columns `columns`
-    @ `values`.
+    """Base parameters of an arm:
+    `values` = `matrix` @ `standard`, and torques = regressor columns `columns` @ `values`.
 
     `names` are the leading parameters of the combinations, such as "link2.Ixx"; `labels` the combinations
     written out. `standard` and `standard_names` are all inertial parameters, ten per moving body. `rank` is
@@ -117,8 +117,8 @@ def base_parameters(arm: Arm) -> BaseParameters:
 
 
 class Unseen:
-    """Changes of the parameters that leave all torques unchanged, each solved for one parameter: its pivot,
-    with coefficient 1.
+    """Changes of the parameters that leave all torques unchanged, each solved for one parameter:
+    its pivot, with coefficient 1.
     """
 
     def __init__(self, size: int) -> None:
@@ -157,8 +157,8 @@ class Unseen:
 
 
 def silent_changes(model: Model) -> Iterator[Floats]:
-    """Changes of the parameters that leave all torques unchanged, from the tips to the base, in closed
-    form.
+    """Changes of the parameters that leave all torques unchanged,
+    from the tips to the base, in closed form.
     """
     poses, joints = at_zero(model)
     for i in range(len(model.bodies) - 1, -1, -1):
@@ -203,8 +203,8 @@ def _of_one_direction(
 
 
 def _on_one_line(model: Model, i: int, joints: list[Floats], e: Floats) -> bool:
-    """Whether body i rotates about a line that does not move sideways, with gravity along it: its centre of
-    mass may be anywhere.
+    """Whether body i rotates about a line that does not move sideways, with gravity along it:
+    its centre of mass may be anywhere.
     """
     if norm(np.cross(e, model.g)) > PARALLEL * norm(model.g) or not model.bodies[i].revolute:
         return False
@@ -219,8 +219,8 @@ def _on_one_line(model: Model, i: int, joints: list[Floats], e: Floats) -> bool:
 
 
 def _complete(arm: Arm, unseen: Unseen) -> int:
-    """The numerical rank of the regressor; if it is less than the number of remaining parameters, the further
-    dependencies.
+    """The numerical rank of the regressor;
+    if it is less than the number of remaining parameters, the further dependencies.
     """
     Y = sampled_regressor(arm, 2 + 3 * unseen.size // arm.n)
     sizes = np.sqrt(np.add.reduce(Y * Y, axis=0))

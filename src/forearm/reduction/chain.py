@@ -25,8 +25,8 @@ QUARTERS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """One moving body: where its joint is on its parent, and its moments m, h = sum of m x, J = sum of m x
-    x^T.
+    """One moving body:
+    where its joint is on its parent, and its moments m, h = sum of m x, J = sum of m x x^T.
 
     From the parent's axes to its own: a rotation `phi` about z, a twist `alpha` about x, the joint's rotation
     about z, each a pair (cos, sin). `l` leads from the parent's origin to its own in the parent's axes, at q
@@ -52,8 +52,8 @@ class Segment:
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """The segments of a model, parents first; `g` is gravitational acceleration in the axes of the chain's
-    own base frame.
+    """The segments of a model, parents first;
+    `g` is gravitational acceleration in the axes of the chain's own base frame.
 
     `R_base` rotates those axes into the arm's base axes. `own[k]` is the pose of the model's body k in
     segment k's frame. `grounded` is the first moment moved to the base, which affects potential energy only.

@@ -83,8 +83,8 @@ def shifted(
     h: Array,
     J: Six,
 ) -> tuple[Array, Array, Six, Six, Six]:
-    """The contributions to the parent's moments: the mass at the end of l, and h rotated; m l l^T, J rotated,
-    and l h^T + h l^T.
+    """The contributions to the parent's moments: the mass at the end of l, and h rotated;
+    m l l^T, J rotated, and l h^T + h l^T.
     """
     hc = turn.up(h)
     across = [l[a] * hc[b] + l[b] * hc[a] if a != b else (l[a] + l[a]) * hc[a] for a, b in SYMMETRIC]

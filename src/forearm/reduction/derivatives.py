@@ -140,8 +140,8 @@ class _Recursion:
         return by_q, by_qd, M
 
     def _columns(self, j: int, body: Assembly) -> tuple[Assembly, JointColumns]:
-        """The assembly behind a joint in its carrier's axes, and the joint's columns, in axes in which it
-        rotates about z.
+        """The assembly behind a joint in its carrier's axes,
+        and the joint's columns, in axes in which it rotates about z.
         """
         s, pair, rate, acceleration = self.segments[j], self.joints[j].turn.pair, self.qd[j], self.qdd[j]
         before = self.spins[s.parent]
@@ -184,8 +184,8 @@ class _Recursion:
 
 
 def _along(s: Segment, columns: JointColumns) -> tuple[Scalar, Scalar, Scalar]:
-    """The components along a joint's axis of another joint's columns: acceleration, velocity and
-    coordinate.
+    """The components along a joint's axis of another joint's columns:
+    acceleration, velocity and coordinate.
     """
     if s.revolute:
         return columns.n[2], columns.n_qd[2], columns.n_q[2]
@@ -193,8 +193,8 @@ def _along(s: Segment, columns: JointColumns) -> tuple[Scalar, Scalar, Scalar]:
 
 
 def aligned(chain: Chain, q: Vector, qd: Vector, qdd: Vector) -> list[AlignedJoint]:
-    """The segments with runs of parallel joints in common axes, if no other segments are attached to inner
-    bodies.
+    """The segments with runs of parallel joints in common axes,
+    if no other segments are attached to inner bodies.
     """
     runs, on, l = chain.runs(), chain.children(), levers(chain, q)  # noqa: E741
     first: list[int] = []

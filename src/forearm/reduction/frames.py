@@ -1,5 +1,5 @@
-"""Frames for few operations: x along the common normal to the next revolute axis, origins at the feet of the
-common normals.
+"""Frames for few operations:
+x along the common normal to the next revolute axis, origins at the feet of the common normals.
 
 Steps between origins then have two nonzero entries, (a, 0, d), and rotations between axes are one constant
 twist about x and the joint's own rotation about z: Denavit and Hartenberg's frames, each origin shifted along
@@ -65,8 +65,8 @@ def chain_of(model: Model) -> Chain:
 
 
 def at_zero(model: Model) -> tuple[list[Floats], list[Floats]]:
-    """Poses of the bodies, and of their joints before they move, in base axes, with every joint's own
-    coordinate 0.
+    """Poses of the bodies, and of their joints before they move,
+    in base axes, with every joint's own coordinate 0.
     """
     poses: list[Floats] = []
     joints: list[Floats] = []
@@ -98,8 +98,8 @@ def _frames(model: Model, joints: list[Floats]) -> tuple[list[Floats], Floats]:
 
 
 def _base_frame(model: Model, joints: list[Floats]) -> Floats:
-    """z along the first revolute axis; x along the component of gravity perpendicular to it, or else the
-    joint's own x.
+    """z along the first revolute axis;
+    x along the component of gravity perpendicular to it, or else the joint's own x.
     """
     first = next((i for i, b in enumerate(model.bodies) if b.revolute), None)
     if first is None:
@@ -130,8 +130,8 @@ def _next_turning(model: Model, i: int) -> int | None:
 
 
 def _foot(p: Floats, z: Floats, beside: Floats, far: float) -> Floats:
-    """The point of the line p + t z nearest to the z axis of another frame; level with its origin if both are
-    parallel.
+    """The point of the line p + t z nearest to the z axis of another frame;
+    level with its origin if both are parallel.
     """
     o, u = beside[:3, 3], beside[:3, 2]
     level, c, d = dot(z, o - p), dot(z, u), o - p
@@ -142,8 +142,8 @@ def _foot(p: Floats, z: Floats, beside: Floats, far: float) -> Floats:
 
 
 def _normal(joints: list[Floats], i: int, following: int | None) -> Floats:
-    """The direction of the common normal from axis i to the next, with the sign closer to the joint's own
-    x.
+    """The direction of the common normal from axis i to the next,
+    with the sign closer to the joint's own x.
     """
     x, z = joints[i][:3, 0], joints[i][:3, 2]
     if following is None:

@@ -24,8 +24,8 @@ GEOMETRY = ("a", "alpha", "d", "theta")
 
 
 def geometry_values(arm: Arm) -> dict[str, float]:
-    """The geometric parameters by name, such as "joint2.alpha"; empty if the arm is not a single such
-    table.
+    """The geometric parameters by name, such as "joint2.alpha";
+    empty if the arm is not a single such table.
     """
     placements = [joint.placement for joint in arm.tree]
     tables = {p.convention for p in placements if isinstance(p, DH)}

@@ -43,8 +43,8 @@ PLAIN_PLAN = ReductionPlan()
 
 
 def planned(chain: Chain, plan: ReductionPlan = PLAIN_PLAN) -> Chain:
-    """The chain transformed by the plan: the same joint torques, other operations. ModelError if the plan
-    does not fit.
+    """The chain transformed by the plan: the same joint torques, other operations.
+    ModelError if the plan does not fit.
     """
     return settled(placed(chain, plan), plan)
 
@@ -82,8 +82,8 @@ def is_round(s: Segment) -> bool:
 
 
 def slid(chain: Chain, i: int, v: Array) -> Chain:
-    """Segment i with its origin shifted by v, in its own axes: along its axis if revolute, in any direction
-    if prismatic.
+    """Segment i with its origin shifted by v, in its own axes:
+    along its axis if revolute, in any direction if prismatic.
     """
     s = chain.segments[i]
     m, h, J = moved(s.m, s.h, s.J, np.eye(3), -v)
@@ -122,8 +122,8 @@ def rolled(chain: Chain, i: int) -> Chain:
 
 
 def in_units(chain: Chain, unit: tuple[int, int], kept: Kept | None = None) -> Chain:
-    """Lengths in units of one of the arm's own, masses in units such that torques stay N m. For arms with
-    revolute joints only.
+    """Lengths in units of one of the arm's own, masses in units such that torques stay N m.
+    For arms with revolute joints only.
     """
     length = chain.segments[unit[0]].l[unit[1]]
     if is_zero(length) or not all(s.revolute for s in chain.segments):
@@ -145,8 +145,8 @@ def _tidy(s: Segment, is_tip: bool, squares: str, straight: bool) -> Segment:
 
 
 def _round(array: Array) -> Array:
-    """Numbers rounded to DIGITS digits, so that 0.30000000000000004 becomes 0.3; a tenth of the required
-    agreement.
+    """Numbers rounded to DIGITS digits, so that 0.30000000000000004 becomes 0.3;
+    a tenth of the required agreement.
     """
     made = np.array(array, dtype=object)
     flat = made.reshape(-1)

@@ -1,5 +1,5 @@
-"""Inverse dynamics on a chain of moments: Omega acts on all moments, and each joint moment is one
-skew-symmetric part.
+"""Inverse dynamics on a chain of moments:
+Omega acts on all moments, and each joint moment is one skew-symmetric part.
 
 With Omega = tilde(wd) + tilde(w)^2 and a the acceleration of the origin, a body with moments m, h, J needs
 the force F = m a + Omega h and, about its origin, the moment N with tilde(N) = X - X^T, X = Omega J + a h^T.
@@ -22,8 +22,8 @@ from forearm.symbols.scalars import is_zero, same
 
 @dataclass(frozen=True, eq=False)
 class Spin:
-    """A body's angular velocity and acceleration, Omega, and the products (wy wz, wz wx, wx wy) and squares
-    of w.
+    """A body's angular velocity and acceleration, Omega,
+    and the products (wy wz, wz wx, wx wy) and squares of w.
     """
 
     w: Array
@@ -225,8 +225,8 @@ def _inwards(
     N: list[Array],
     note: Note,
 ) -> list[Scalar]:
-    """Forces and moments from the tips to the base, and their components along the joints. Swartz
-    (8)-(10).
+    """Forces and moments from the tips to the base,
+    and their components along the joints. Swartz (8)-(10).
     """
     f, n = list(F), list(N)
     tau: list[Scalar] = [0.0] * len(F)

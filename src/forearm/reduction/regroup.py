@@ -1,5 +1,5 @@
-"""Gautier and Khalil's regrouping: moments that joint torques cannot distinguish, moved from each body to the
-one before it.
+"""Gautier and Khalil's regrouping:
+moments that joint torques cannot distinguish, moved from each body to the one before it.
 
 Mass on the axis of a revolute joint may as well belong to the body before it: m, hz and Jzz of the body
 behind the joint are free. They are chosen so that three moments vanish, of that body or of its parent. A
@@ -93,8 +93,8 @@ def direction(s: Segment) -> Array:
 
 
 def _equation(what: str, s: Segment, before: Segment, k: Array) -> tuple[tuple[Scalar, ...], Scalar]:
-    """Coefficients of the remaining m, hz and Jzz, and the right-hand side, for the moment that shall
-    vanish.
+    """Coefficients of the remaining m, hz and Jzz,
+    and the right-hand side, for the moment that shall vanish.
     """
     own = {
         "m": ((1.0, 0.0, 0.0), 0.0),
@@ -134,8 +134,8 @@ def _entry(what: str) -> list[int]:
 
 
 def solve_three(A: list[list[Scalar]], b: list[Scalar]) -> list[Any]:
-    """x with A x = b, three by three over any scalar, by elimination; ModelError if a pivot is 0 or too
-    small.
+    """x with A x = b, three by three over any scalar, by elimination;
+    ModelError if a pivot is 0 or too small.
     """
     order = []
     for column in range(3):

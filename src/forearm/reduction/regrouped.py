@@ -25,8 +25,8 @@ from forearm.spatial import Floats
 
 @dataclass(frozen=True, eq=False)
 class RegroupedArm:
-    """An arm with regrouped inertial parameters and shifted origins: same torques and accelerations, no
-    reactions.
+    """An arm with regrouped inertial parameters and shifted origins:
+    same torques and accelerations, no reactions.
 
     `chain` has its segments: moments m, h, J about each origin, steps l and twists between origins. `plan`
     holds the choices made.

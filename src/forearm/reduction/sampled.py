@@ -1,5 +1,5 @@
-"""The regressor at random states, and which of its columns are linearly dependent, with the same result on
-every machine.
+"""The regressor at random states, and which of its columns are linearly dependent,
+with the same result on every machine.
 """
 
 from __future__ import annotations

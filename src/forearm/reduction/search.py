@@ -59,8 +59,8 @@ def cost(chain: Chain) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class ChainContent:
-    """A chain over floats that compares equal to any other with the same numbers: arms read twice share one
-    plan.
+    """A chain over floats that compares equal to any other with the same numbers:
+    arms read twice share one plan.
     """
 
     numbers: tuple[object, ...]
@@ -177,8 +177,8 @@ def _stays_small(chain: Chain, plan: ReductionPlan, limits: list[float]) -> bool
 
 
 def _sizes(chain: Chain) -> list[float]:
-    """The largest mass, first and second moment in the arm; if there is none of a kind, the value implied by
-    the others.
+    """The largest mass, first and second moment in the arm;
+    if there is none of a kind, the value implied by the others.
     """
     m, h, J, l = (  # noqa: E741
         max(float(np.abs(getattr(s, name)).max()) for s in chain.segments) for name in ("m", "h", "J", "l")

@@ -31,8 +31,8 @@ from forearm.spatial import inertia_from_pseudo
 
 
 def parameter_values(arm: Arm) -> dict[str, float]:
-    """Every parameter that can be left open, with its value: "link2.mass", "link2.com.x", "link2.inertia.xx",
-    "gravity.z".
+    """Every parameter that can be left open, with its value:
+    "link2.mass", "link2.com.x", "link2.inertia.xx", "gravity.z".
 
     For an arm that is a table of revolute joints also "joint2.a", "joint2.alpha", "joint2.d" and
     "joint2.theta". Links that cannot move are left out: no torque depends on them.

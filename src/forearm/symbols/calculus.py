@@ -1,5 +1,5 @@
-"""Derivatives of expressions, as expressions of the same graph: forward mode along one direction, or reverse
-mode from one result.
+"""Derivatives of expressions, as expressions of the same graph:
+forward mode along one direction, or reverse mode from one result.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from forearm.symbols.scalars import Scalar, choose, is_zero, look_up
 
 
 def jacobian(graph: Graph, results: Sequence[Scalar], inputs: Sequence[Expr]) -> Any:
-    """d results[i] / d inputs[j] as an array (len(results), len(inputs)), in reverse mode if there are fewer
-    results than inputs.
+    """d results[i] / d inputs[j] as an array (len(results), len(inputs)),
+    in reverse mode if there are fewer results than inputs.
     """
     if len(results) < len(inputs):
         return np.array([gradient(graph, r, inputs) for r in results], dtype=object).reshape(

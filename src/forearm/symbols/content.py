@@ -9,8 +9,8 @@ from forearm.symbols.graph import Expr, Graph
 
 
 def content(graph: Graph, results: Mapping[str, Sequence[Any]]) -> list[Any]:
-    """The operations that results need, in order, and the places of the results. Names of values are
-    ignored.
+    """The operations that results need, in order, and the places of the results.
+    Names of values are ignored.
     """
     needed = graph.needed(dict(results))
     at = {place: k for k, place in enumerate(needed)}

@@ -1,5 +1,5 @@
-"""The expression graph: every value stored once, signs kept outside nodes, 0, 1 and constants folded during
-construction.
+"""The expression graph:
+every value stored once, signs kept outside nodes, 0, 1 and constants folded during construction.
 
 A `Graph` is a growing list of operations; an `Expr` is a node of it with a sign. The same operation on the
 same operands is the same node, so values shared during a recursion stay shared and expressions do not swell.
@@ -83,14 +83,14 @@ class Graph:
         return Expr(self, self._leaf(PARAMETER, name), False)
 
     def constant(self, value: float) -> Expr:
-        """A number as an expression. Plain floats need not be wrapped: they combine with expressions
-        directly.
+        """A number as an expression.
+        Plain floats need not be wrapped: they combine with expressions directly.
         """
         return Expr(self, self._constant(abs(float(value))), math.copysign(1.0, value) < 0.0)
 
     def name(self, symbol: str, value: Any) -> None:
-        """Give a computed value (a scalar, vector or matrix) its name in the document; the first name
-        stays.
+        """Give a computed value (a scalar, vector or matrix) its name in the
+        document; the first name stays.
         """
         if isinstance(value, Expr):
             if value.node not in self.names and self.kinds[value.node] >= MUL:
@@ -200,8 +200,8 @@ class Graph:
         return self.counts_of(place for place in self.needed(results) if not self.offline[place])
 
     def counts_of(self, places: Iterable[int]) -> Counts:
-        """The operations at these places; 0 - x only changes a sign and is not counted. An iteration counts
-        as one round.
+        """The operations at these places;
+        0 - x only changes a sign and is not counted. An iteration counts as one round.
         """
         some = list(places)
         count = dict.fromkeys(("mul", "add", "div", "sqrt", "trig", "lookup"), 0)
@@ -244,8 +244,8 @@ class Graph:
 
 
 class Expr:
-    """A value of the graph with a sign. Adds, multiplies and divides with other expressions of its graph and
-    with plain numbers.
+    """A value of the graph with a sign.
+    Adds, multiplies and divides with other expressions of its graph and with plain numbers.
     """
 
     __slots__ = ("graph", "negative", "node")
@@ -419,8 +419,8 @@ def chosen(graph: Graph, a: Any, b: Any, x: Any, y: Any) -> Any:
 
 
 def unsigned(x: Expr) -> Expr:
-    """A value as a node without a sign, for choices and regions; only for these are negative constants
-    stored.
+    """A value as a node without a sign, for choices and regions;
+    only for these are negative constants stored.
     """
     if x.negative and x.node in x.graph.values:
         return Expr(x.graph, x.graph._constant(-x.graph.values[x.node]), False)
@@ -552,8 +552,8 @@ def mapped(results: Any, change: Callable[[Expr], Any]) -> Any:
 
 
 def expressions(results: Any) -> Iterator[Expr]:
-    """The expressions in nested lists, tuples, dictionaries and arrays; plain numbers among them are
-    omitted.
+    """The expressions in nested lists, tuples, dictionaries and arrays;
+    plain numbers among them are omitted.
     """
     if isinstance(results, Expr):
         yield results

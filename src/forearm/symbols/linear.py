@@ -13,8 +13,8 @@ Array = np.ndarray[Any, Any]
 
 
 def solve_general(A: Array, b: Array) -> Array:
-    """x with A x = b over any scalar, by elimination without pivoting: for matrices close to a symmetric
-    positive definite one.
+    """x with A x = b over any scalar, by elimination without pivoting:
+    for matrices close to a symmetric positive definite one.
     """
     n = len(b)
     U, x = np.array(A, dtype=A.dtype), np.array(b, dtype=A.dtype)
@@ -34,8 +34,8 @@ def solve_general(A: Array, b: Array) -> Array:
 
 
 def solve_symmetric(M: Array, b: Array) -> Array:
-    """x with M x = b for a symmetric positive definite M, by L D L^T over any scalar, with one division per
-    unknown.
+    """x with M x = b for a symmetric positive definite M,
+    by L D L^T over any scalar, with one division per unknown.
     """
     L, r = factor_symmetric(M)
     return solve_upper(L, r, solve_lower(L, np.array(b, dtype=M.dtype)))
@@ -78,8 +78,8 @@ def solve_upper(L: Array, r: list[Scalar], b: Array) -> Array:
 
 
 def inverse_symmetric(M: Array) -> Array:
-    """M^-1 for a symmetric positive definite M, (L^-1)^T D^-1 L^-1: each entry above the diagonal mirrors the
-    one below it.
+    """M^-1 for a symmetric positive definite M, (L^-1)^T D^-1 L^-1:
+    each entry above the diagonal mirrors the one below it.
     """
     L, r = factor_symmetric(M)
     n = len(M)

@@ -13,8 +13,8 @@ NEAR = 100  # an operation may be postponed past this many that were created aft
 
 
 def order(graph: Graph, results: Any) -> list[int]:
-    """The operations that the results need, operands first, in the best of several orders: of creation, depth
-    first, or greedy.
+    """The operations that the results need, operands first, in the best of several orders:
+    of creation, depth first, or greedy.
 
     Depth first evaluates the operand that needs more live values before the other: Sethi and Ullman's rule
     for trees.

@@ -1,5 +1,5 @@
-"""Fewer operations for the same values: common factors outside, common sums and products shared, constants
-collected.
+"""Fewer operations for the same values:
+common factors outside, common sums and products shared, constants collected.
 
 The graph is read as n-ary sums and products, merged where no other node needs the intermediate value. Then,
 as long as this saves operations: a factor common to several terms of a sum is factored out, x y + x z = x (y
@@ -34,8 +34,8 @@ def refined(graph: Graph, results: Any) -> tuple[Graph, Any]:
 
 @lru_cache(maxsize=64)
 def _refined_region(region: Region, live: tuple[int, ...]) -> Region:
-    """The region reduced to these results; state entries that are not among them are removed from the inputs
-    too.
+    """The region reduced to these results;
+    state entries that are not among them are removed from the inputs too.
     """
     states = range(len(region.results)) if region.condition else ()
     inputs = [x for k, x in enumerate(region.inputs) if k not in states or k in live]
@@ -110,8 +110,8 @@ class Refinement:
         return uses
 
     def _flatten(self) -> bool:
-        """Merge sums into sums and products into products where no other node needs the inner one; move
-        constants outside.
+        """Merge sums into sums and products into products where no other node needs the inner one;
+        move constants outside.
         """
         uses, changed = self._uses(), False
         for place in list(self.products):
@@ -173,8 +173,8 @@ class Refinement:
         return bool(findings)
 
     def _common_factors(self, uses: Counter[int]) -> Iterator[Rewrite]:
-        """In each sum: constants common to several terms, and factors of products that only this sum
-        needs.
+        """In each sum:
+        constants common to several terms, and factors of products that only this sum needs.
         """
         for place, entry in self.sums.items():
             if len(entry) < 2:
@@ -241,8 +241,8 @@ class Refinement:
                     yield Rewrite(gain, (2, a, b, ratio), frozenset(places), do)
 
     def _best_shared(self, a: int, b: int, places: list[int]) -> tuple[int, int]:
-        """The sum whose coefficients the shared pair takes (that pair itself, if it exists), and the
-        operations saved.
+        """The sum whose coefficients the shared pair takes (that pair itself, if it exists),
+        and the operations saved.
         """
         cost = {p: 1 + sum(node != ONE and abs(self.sums[p][node]) != 1.0 for node in (a, b)) for p in places}
         alike = Counter(abs(self.sums[p][a]) for p in places)

@@ -44,8 +44,8 @@ class LookupTable:
 
     @property
     def numbers(self) -> tuple[float, ...]:
-        """The table as one row: the breaks, then for each piece its origin of u and its coefficients from the
-        highest power down.
+        """The table as one row:
+        the breaks, then for each piece its origin of u and its coefficients from the highest power down.
         """
         starts = (self.breaks[0], *self.breaks)
         pieces = ((start, *piece[::-1]) for start, piece in zip(starts, self.pieces, strict=True))

@@ -23,8 +23,8 @@ HOW = {
 
 @dataclass(frozen=True)
 class ObjectFacts:
-    """Sizes in bytes, the stack of each function by name, and cycles if there is a table for the
-    machine.
+    """Sizes in bytes, the stack of each function by name,
+    and cycles if there is a table for the machine.
     """
 
     sizes: ObjectSizes

@@ -1,5 +1,5 @@
-"""From an arm to an object file for another machine: traced, written as LLVM IR, compiled, checked, with a
-C header.
+"""From an arm to an object file for another machine:
+traced, written as LLVM IR, compiled, checked, with a C header.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""A WebAssembly object file linked by itself: a module that exports its memory and functions, and imports
-nothing.
+"""A WebAssembly object file linked by itself:
+a module that exports its memory and functions, and imports nothing.
 
 Memory layout, from address 0: the stack, which grows down and traps below 0; the constants; and, from
 `heap_base`, the caller's data.

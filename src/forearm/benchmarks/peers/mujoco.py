@@ -1,5 +1,5 @@
-"""MuJoCo from Python: kinematics and Newton-Euler for inverse dynamics, the complete mj_forward for forward
-dynamics.
+"""MuJoCo from Python:
+kinematics and Newton-Euler for inverse dynamics, the complete mj_forward for forward dynamics.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from forearm.files.urdf_write import urdf_text
 
 
 class MuJoCo:
-    """An arm as MuJoCo reads it from URDF, in the first state. Arms with a massless link are rejected:
-    ValueError.
+    """An arm as MuJoCo reads it from URDF, in the first state.
+    Arms with a massless link are rejected: ValueError.
     """
 
     def __init__(self, arm: Arm, states: NDArray[np.float64]) -> None:

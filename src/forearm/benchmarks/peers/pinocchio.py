@@ -51,8 +51,8 @@ class Pinocchio:
 
 
 def with_limits(arm: Arm) -> Arm:
-    """Limits on every joint: a joint without limits is read as continuous, with two coordinates, cosine and
-    sine.
+    """Limits on every joint:
+    a joint without limits is read as continuous, with two coordinates, cosine and sine.
     """
     tree = (
         dataclasses.replace(j, limits=Limits(-10.0, 10.0), max_effort=1e3, max_speed=1e2) for j in arm.tree

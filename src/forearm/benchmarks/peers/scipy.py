@@ -16,8 +16,8 @@ Floats = NDArray[np.float64]
 
 
 class SolveIVP:
-    """An arm under constant torques from an initial state; friction as in forward dynamics, without
-    sticking.
+    """An arm under constant torques from an initial state;
+    friction as in forward dynamics, without sticking.
     """
 
     def __init__(self, arm: Arm, q: Floats, qd: Floats, torque: Floats) -> None:

@@ -79,8 +79,8 @@ def cos_sin(angle: float) -> tuple[float, float]:
 
 
 def offsets_in(angles: list[Affine]) -> dict[Ref, float]:
-    """An offset for each variable whose angle always contains one; quarter turns need none, they swap cos and
-    sin.
+    """An offset for each variable whose angle always contains one;
+    quarter turns need none, they swap cos and sin.
     """
     known: dict[Ref, float] = {}
     while True:

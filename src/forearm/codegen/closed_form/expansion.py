@@ -136,8 +136,8 @@ class Expansion:
         return self.ring.symbol(symbol)
 
     def _wave(self, tree: Op) -> Polynomial:
-        """cos or sin: a wave for a sum of variables; what its offset has beyond those of its variables is
-        expanded.
+        """cos or sin: a wave for a sum of variables;
+        what its offset has beyond those of its variables is expanded.
         """
         angle, sine = self._angle(tree), tree.operator == "sin"
         if angle is None:

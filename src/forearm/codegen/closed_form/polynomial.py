@@ -1,5 +1,5 @@
-"""The normal form: polynomials in numbered symbols whose terms have at most one wave, cos or sin of a sum of
-joint angles.
+"""The normal form:
+polynomials in numbered symbols whose terms have at most one wave, cos or sin of a sum of joint angles.
 
 Products of waves become sums, 2 cos u cos v = cos(u + v) + cos(u - v). Waves of different angles are linearly
 independent, so equal values have equal normal forms, unless they contain quotients or roots that do not
@@ -151,8 +151,8 @@ def _waves(a: Wave, b: Wave) -> tuple[tuple[Wave, float], ...]:
 
 
 def signed(sine: bool, angle: Angle, c: float) -> tuple[Wave, float]:
-    """c times cos or sin of an angle, with the first coefficient of the angle positive; the sine of zero is
-    0.
+    """c times cos or sin of an angle,
+    with the first coefficient of the angle positive; the sine of zero is 0.
     """
     if not angle:
         return FLAT, 0.0 if sine else c

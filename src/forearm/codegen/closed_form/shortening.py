@@ -47,8 +47,8 @@ class Trade:
 
 
 def _trades(made: Writing, noise: float) -> Iterator[Trade]:
-    """All uses of an identity that make the result shorter, on one term or on two that differ in one
-    factor.
+    """All uses of an identity that make the result shorter,
+    on one term or on two that differ in one factor.
     """
     alike: dict[tuple[object, ...], list[tuple[Product, Product]]] = defaultdict(list)
     for product in made:

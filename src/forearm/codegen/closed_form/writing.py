@@ -1,5 +1,5 @@
-"""From polynomials to sums for readers: first the terms with rates, collected by their products, then the
-rest.
+"""From polynomials to sums for readers:
+first the terms with rates, collected by their products, then the rest.
 """
 
 from __future__ import annotations

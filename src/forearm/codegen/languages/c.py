@@ -80,8 +80,8 @@ def source(program: Program) -> str:
 
 
 def bodies(programs: Sequence[Program], before: str = "") -> list[str]:
-    """The functions of programs of one scalar, and the tables and functions that they share; `before`
-    precedes each.
+    """The functions of programs of one scalar, and the tables and functions that they share;
+    `before` precedes each.
     """
     scalar = programs[0].scalar
     statements = tuple(s for program in programs for s in program.every_statement)

@@ -1,5 +1,5 @@
-"""What a caller must know of a program, as lines for the head comment in every language: arguments, units,
-parameters.
+"""What a caller must know of a program, as lines for the head comment in every language:
+arguments, units, parameters.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ MOST_COLUMNS = 10  # columns of a matrix, the maximum of amsmath
 
 
 def equations(program: Program, page: Page) -> list[str]:
-    """The outputs that have a closed form, then the arguments that were given names; they may need further
-    ones.
+    """The outputs that have a closed form, then the arguments that were given names;
+    they may need further ones.
     """
     lines: list[str] = []
     for output in program.outputs:

@@ -61,8 +61,8 @@ class Names:
         self.made[ref] = name
 
     def _temporary(self, name: str) -> str | None:
-        """w3x, t12, f_in3x, and w3xn for the negative of w3x; a copy of a name, w3x_2, has its number after a
-        comma.
+        """w3x, t12, f_in3x, and w3xn for the negative of w3x;
+        a copy of a name, w3x_2, has its number after a comma.
         """
         match = re.fullmatch(r"([A-Za-z]+?)(?:_([A-Za-z]+))?(\d+)([xyz]*)(n?)(?:_(\d+))?", name)
         if match is None:

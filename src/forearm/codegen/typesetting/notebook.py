@@ -1,5 +1,5 @@
-"""The parts of a LaTeX document that a notebook can typeset: MathJax knows formulas, and treats all else as
-text.
+"""The parts of a LaTeX document that a notebook can typeset:
+MathJax knows formulas, and treats all else as text.
 """
 
 from __future__ import annotations

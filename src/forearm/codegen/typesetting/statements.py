@@ -66,8 +66,8 @@ def statements(program: Program, page: Page) -> list[str]:
 
 
 def _line(s: Statement, page: Page) -> tuple[str, str, str] | None:
-    """The display form of a statement, and its two sides, or the words of a loop; None for one without
-    content.
+    """The display form of a statement, and its two sides, or the words of a loop;
+    None for one without content.
     """
     if s.role == REPEAT:
         return REPEAT, f"Repeat at most {rounds(s)} times:", ""
@@ -117,8 +117,8 @@ def _listed(program: Program, targets: list[Ref], page: Page) -> list[Statement]
 
 
 def _short_ones(everything: tuple[Statement, ...], page: Page) -> dict[Ref, Trig]:
-    """The statements that are abbreviated cosines and sines, of angles whose offset is that of their
-    joints.
+    """The statements that are abbreviated cosines and sines,
+    of angles whose offset is that of their joints.
     """
     known = affine_values(everything)
     found: dict[Ref, Trig] = {}

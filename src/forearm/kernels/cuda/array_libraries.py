@@ -1,5 +1,5 @@
-"""Array libraries whose device arrays kernels accept: how each describes its arrays, and allocates new
-ones.
+"""Array libraries whose device arrays kernels accept:
+how each describes its arrays, and allocates new ones.
 """
 
 from __future__ import annotations

@@ -120,8 +120,8 @@ class Device:
         return ctypes.string_at(code.value or 0, size.value)
 
     def loaded(self, cubin: bytes) -> DeviceModule:
-        """Machine code loaded into the device's memory, never unloaded: captured graphs may refer to its
-        functions.
+        """Machine code loaded into the device's memory, never unloaded:
+        captured graphs may refer to its functions.
         """
         with self.current():
             what = f"loading {len(cubin):,} bytes of code on device {self.index}"
@@ -129,8 +129,8 @@ class Device:
         return DeviceModule(self, handle)
 
     def allocated(self, size: int, stream: int | None = 0) -> DeviceMemory:
-        """Memory of this many bytes, for work on the stream, or on any stream (None): then freeing it waits
-        for all work.
+        """Memory of this many bytes, for work on the stream, or on any stream (None):
+        then freeing it waits for all work.
         """
         has_order = self.has_pools and stream is not None
         return DeviceMemory(self.api, self.current, size, stream or 0, has_order)

@@ -56,8 +56,8 @@ class ArrayLibrary(Protocol):
     def addresses(
         self, values: Sequence[Any], shapes: Sequence[tuple[int, ...]], dtype: str
     ) -> tuple[int, tuple[int, ...]] | None:
-        """The device and the addresses of arrays, if all can be used without conversion; None if one needs a
-        closer look.
+        """The device and the addresses of arrays, if all can be used without conversion;
+        None if one needs a closer look.
         """
 
     def empty(self, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
@@ -141,8 +141,8 @@ def _bytes(array: DeviceArray) -> int:
 
 
 def is_row_by_row(shape: Sequence[int], strides: Sequence[int] | None, size: int = 1) -> bool:
-    """Whether entries are contiguous in row-major order, strides in units of a size; axes of length one may
-    have any stride.
+    """Whether entries are contiguous in row-major order, strides in units of a size;
+    axes of length one may have any stride.
     """
     if strides is None or 0 in shape:
         return True

@@ -1,5 +1,5 @@
-"""Functions of an arm on GPUs: machine code for each GPU architecture, loaded from the cache or compiled on
-demand.
+"""Functions of an arm on GPUs:
+machine code for each GPU architecture, loaded from the cache or compiled on demand.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ Make = Callable[[], tuple[About, str]]
 
 @dataclass(frozen=True, eq=False)
 class LoadedKernel:
-    """A kernel on a device, and its launch configuration: `threads` per block, one per state, and bytes of
-    `shared` memory.
+    """A kernel on a device, and its launch configuration:
+    `threads` per block, one per state, and bytes of `shared` memory.
     """
 
     kernel: DeviceFunction
@@ -43,8 +43,8 @@ class LoadedKernel:
 
 
 class DeviceCompiled:
-    """Functions of an arm compiled as one, for GPUs; `index` is the default device; `fast` code uses
-    approximations.
+    """Functions of an arm compiled as one, for GPUs;
+    `index` is the default device; `fast` code uses approximations.
     """
 
     def __init__(self, request: CompileRequest | TracedRequest, index: int = 0, fast: bool = False) -> None:

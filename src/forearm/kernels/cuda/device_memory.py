@@ -21,8 +21,8 @@ Current = Callable[[], AbstractContextManager[None]]
 
 
 def _given_back(owner: object, current: Current, api: DriverApi, name: str, *arguments: Any) -> None:
-    """Call a function when the owner is collected; not at interpreter exit, when the driver may be gone
-    too.
+    """Call a function when the owner is collected;
+    not at interpreter exit, when the driver may be gone too.
     """
 
     def give() -> None:

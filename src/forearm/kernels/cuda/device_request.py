@@ -53,8 +53,8 @@ def made(
 
 
 def launch_for(outputs: Sequence[Argument], size: int, places: Sequence[int] | None) -> Launch:
-    """The launch configuration. Results go through shared memory, except vectors of float64, and matrices
-    that do not fit there.
+    """The launch configuration.
+    Results go through shared memory, except vectors of float64, and matrices that do not fit there.
     """
     is_wide = any(len(a.shape) > 1 for a in outputs)
     for threads in MATRICES if is_wide else (VECTORS,):

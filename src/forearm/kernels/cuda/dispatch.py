@@ -1,5 +1,5 @@
-"""One call of a function on a device: arrays inspected in place, a launch on the caller's stream, results on
-the same device.
+"""One call of a function on a device:
+arrays inspected in place, a launch on the caller's stream, results on the same device.
 """
 
 from __future__ import annotations

@@ -61,8 +61,8 @@ class _ManagedVersioned(ctypes.Structure):
 
 
 class ReceivedTensor(NamedTuple):
-    """The content of a capsule; strides in entries, None if rows are contiguous. `release` returns it to its
-    owner.
+    """The content of a capsule; strides in entries, None if rows are contiguous.
+    `release` returns it to its owner.
     """
 
     address: int
@@ -77,8 +77,8 @@ class ReceivedTensor(NamedTuple):
 
 @cache
 def _api() -> Any:
-    """Python's capsule functions, with a prototype of our own: that of other users of ctypes stays
-    unchanged.
+    """Python's capsule functions, with a prototype of our own:
+    that of other users of ctypes stays unchanged.
     """
     get = ctypes.PYFUNCTYPE(c_void_p, py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
     is_valid = ctypes.PYFUNCTYPE(c_bool, py_object, ctypes.c_char_p)(("PyCapsule_IsValid", ctypes.pythonapi))

@@ -45,8 +45,8 @@ OLDEST = (9, 0)  # the first that can assemble the output of ptx.py
 
 
 class MemoryRange(NamedTuple):
-    """What the driver knows of the memory at an address; `context` is 0 if it does not belong to a single
-    one.
+    """What the driver knows of the memory at an address;
+    `context` is 0 if it does not belong to a single one.
     """
 
     is_on_device: bool
@@ -57,8 +57,8 @@ class MemoryRange(NamedTuple):
 
 
 class Driver:
-    """The driver and its devices. `version` is the CUDA version that it supports, (major, minor), `count` the
-    number of devices.
+    """The driver and its devices.
+    `version` is the CUDA version that it supports, (major, minor), `count` the number of devices.
     """
 
     def __init__(self, library: Any) -> None:

@@ -67,8 +67,8 @@ class _Plan(NamedTuple):
 
 
 class _LastCall:
-    """The tensors of a call, while they are alive: if the next call has the same ones, only what can change
-    in place is checked.
+    """The tensors of a call, while they are alive:
+    if the next call has the same ones, only what can change in place is checked.
     """
 
     def __init__(

@@ -69,8 +69,8 @@ def kernel_text(
     parameters: Sequence[str] = (),
     each: bool = False,
 ) -> str:
-    """`void name(inputs..., [parameters,] outputs..., i64 count)` as a kernel; arrays are those of
-    `ir.function_text`.
+    """`void name(inputs..., [parameters,] outputs..., i64 count)` as a kernel;
+    arrays are those of `ir.function_text`.
     """
     return _Kernel(name, traced, target, launch, parameters, each).text()
 
@@ -146,7 +146,7 @@ class _Kernel:
             self._compute()
 
     def _staged(self, block: Value, thread: Value, shared: Value) -> None:
-        """Stage results through shared memory, all arrays beside each other."""
+        """Stage results through shared memory, all arrays side by side."""
         f, scalar = self.f, self.target.scalar
         first = f.op("mul", block, self.threads)
         left = f.op("sub", self.count, first)
@@ -171,8 +171,8 @@ class _Kernel:
             self.f.barrier()
 
     def _copy(self, a: Argument, shared: Value, to: Value, thread: Value, rows: Value) -> None:
-        """Copy the rows of a block from shared memory, with neighbouring threads writing neighbouring
-        addresses.
+        """Copy the rows of a block from shared memory,
+        with neighbouring threads writing neighbouring addresses.
         """
         f, scalar, size = self.f, self.target.scalar, self.target.size
 
@@ -236,8 +236,8 @@ class _Kernel:
         self.f.store(Value(value, self.target.vector), place, align=self.target.size)
 
     def _states(self) -> tuple[dict[int, Any], str]:
-        """The state's numbers, and everything that depends on open parameters alone: computed separately, as
-        on a CPU.
+        """The state's numbers, and everything that depends on open parameters alone:
+        computed separately, as on a CPU.
         """
         body, graph = self.body, self.traced.graph
         values: dict[int, Any] = {}

@@ -170,8 +170,8 @@ def _copied(
     offsets: Sequence[int],
     stream: int,
 ) -> None:
-    """Copy between host and device, at the `offsets` of the arrays and of their end: in a single copy if they
-    are adjacent.
+    """Copy between host and device, at the `offsets` of the arrays and of their end:
+    in a single copy if they are adjacent.
     """
     host = [place.__array_interface__["data"][0] for place in places]
     sizes = [place.nbytes for place in places]

@@ -356,7 +356,8 @@ def test_float32_and_a_missing_casadi_are_told(monkeypatch: pytest.MonkeyPatch) 
         fa.compile(ARM, "float32").casadi("gravity")
     monkeypatch.setitem(sys.modules, "casadi", None)
     with pytest.raises(
-        fa.ForearmError, match=r"casadi: CasADi is not installed; `pip install forearm\[casadi\]`"
+        fa.ForearmError,
+        match=r"casadi: CasADi is not installed; install it with `pip install forearm\[casadi\]`",
     ):
         fa.compile(ARM).casadi("gravity")
 

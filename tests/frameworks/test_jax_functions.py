@@ -314,9 +314,9 @@ MISTAKES: dict[str, Callable[[Any], object]] = {
     "bias: expected q, qd, got 1 of them and speed=.": lambda k: k.bias(np.zeros(3), speed=1),
     "q: expected an array of real numbers, got 'zero'.": lambda k: k.gravity("zero"),
     "q: expected real numbers, got an array of complex128.": lambda k: k.gravity(np.zeros(3) * 1j),
-    'q: this kernel computes in float64, got an array of float32; take q.astype("float64"), or '
+    'q: this kernel computes in float64, got an array of float32; use q.astype("float64"), or '
     'fa.compile(arm, dtype="float32").': lambda k: k.gravity(np.zeros(3, dtype="float32")),
-    'got an array of bfloat16; take q.astype("float64").': lambda k: k.gravity(jnp.zeros(3, "bfloat16")),
+    'got an array of bfloat16; use q.astype("float64").': lambda k: k.gravity(jnp.zeros(3, "bfloat16")),
     "parameters: this kernel has no open parameters": lambda k: k.gravity(np.zeros(3), parameters=[1.0]),
     "fused: expected the names of functions": lambda k: k.fused([]),
     "got 'gravty'; did you mean 'gravity'?": lambda k: k.fused(["gravty"]),

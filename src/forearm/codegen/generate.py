@@ -194,7 +194,7 @@ def _traced_functions(
     check_arm(arm, "generate", moves=True)
     names = _names(function, "function")
     if STEP in names:
-        raise InputError(f"generate: {STEP} is a complete simulation step; generate it separately.")
+        raise InputError(f"generate: {STEP} is a complete simulation step; generate it alone.")
     functions = [chosen(FUNCTIONS, given, "generate, function") for given in names]
     if not functions:
         raise InputError(f"generate: expected a function; {suggest('', FUNCTIONS)}")

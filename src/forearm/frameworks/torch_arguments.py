@@ -61,7 +61,7 @@ def check_tensor(kernel: TensorKernel, name: str, value: object, first: Tensor, 
         raise InputError(f"{name}: expected a tensor on the CPU or a CUDA device, got one on {value.device}.")
     if value.device != first.device:
         raise InputError(
-            f"{name}: expected a tensor on {first.device}, like {its_name}, got one on {value.device}."
+            f"{name}: expected a tensor on {first.device} like {its_name}, got one on {value.device}."
         )
     if value.is_nested:
         raise InputError(
@@ -147,5 +147,5 @@ def refuse_derivatives(tensors: Sequence[Tensor], is_followed: Callable[[Sequenc
     if is_followed(tensors):
         raise InputError(
             "out: results written to a given tensor have no derivatives, and one of the arguments requires "
-            "them; leave out= away, or call under torch.no_grad()."
+            "them; omit out=, or call under torch.no_grad()."
         )

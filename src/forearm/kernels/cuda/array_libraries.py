@@ -278,8 +278,8 @@ class JaxArrays:
         made = numpy.empty(shape, dtype, device=self._devices.get(device))
         if made.dtype.name != dtype:
             raise InputError(
-                f"JAX made {made.dtype.name} instead of {dtype}; enable it with "
-                "jax.config.update('jax_enable_x64', True)."
+                f"JAX: expected an array of {dtype}, got {made.dtype.name}; call "
+                "jax.config.update('jax_enable_x64', True) first."
             )
         return made.block_until_ready()
 

@@ -132,7 +132,7 @@ def test_mistakes_are_told(kernel: Kernel) -> None:
         InputError, match=r"torque: expected shape \(..., 3\) held, or \(..., 12, 3\) by step"
     ):
         simulate(np.zeros(3), 0.0, **RUN, torque=np.zeros(2))
-    with pytest.raises(InputError, match=r"torque: \(12, 3\) ambiguous: one row per arm or one per step"):
+    with pytest.raises(InputError, match=r"torque: \(12, 3\) is ambiguous: one row per arm or one per step"):
         simulate(np.zeros((12, 3)), 0.0, **RUN, torque=np.zeros((12, 3)))
     with pytest.raises(InputError, match="leading axes do not broadcast: q0"):
         simulate(np.zeros((2, 3)), np.zeros((4, 3)), **RUN)

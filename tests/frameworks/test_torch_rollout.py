@@ -162,7 +162,9 @@ def test_what_is_refused(k: fa.Kernel) -> None:
         fa.InputError, match=r"^torque: expected shape \(2,\) or \(3, 2\) held, \(7, 2\) or \(3, 7, 2\) by"
     ):
         rollout(k)(q, qd, u[:4], p)
-    with pytest.raises(fa.InputError, match=r"^torque: \(3, 2\) is ambiguous: one row per arm or one per step"):
+    with pytest.raises(
+        fa.InputError, match=r"^torque: \(3, 2\) is ambiguous: one row per arm or one per step"
+    ):
         k.torch.simulate(q, qd, steps=3, step=STEP, torque=q, parameters=p)
     with pytest.raises(
         fa.InputError, match="expected one of torque, voltage and controller, got torque and voltage"

@@ -275,7 +275,7 @@ def test_compile_says_what_it_takes() -> None:
     cases: tuple[tuple[dict[str, Any], str], ...] = (
         ({"dtype": "float16"}, "dtype: expected one of float64, float32"),
         ({"device": "cudo"}, "device: expected one of cpu, cuda, cuda:1, got 'cudo'"),
-        ({"fast": True}, "fast: for float32 on a GPU alone, got float64 on 'cpu'"),
+        ({"fast": True}, "fast: only available for float32 on a GPU, got float64 on 'cpu'"),
     )
     for given, message in cases:
         with pytest.raises(fa.InputError, match=message):

@@ -59,7 +59,7 @@ def test_figures_that_a_simulation_takes_as_numbers_are_not_open() -> None:
         (two_masses(stiffness=250.0), "way.motor.rotor_inertia"),
         (beam(friction=ROUGH), "way.friction.viscous"),
     ):
-        with pytest.raises(fa.InputError, match=f"{name}: figures of motors and friction of elastic joints"):
+        with pytest.raises(fa.InputError, match=f"{name}: motor and friction parameters of elastic joints"):
             fa.generate(arm, "integration_step", parameters=[name])
 
 

@@ -175,7 +175,7 @@ def test_a_line_that_cannot_be_followed_is_not_written(capsys: Capture, tmp_path
     code, out, err = run(capsys, *asked)
     assert (code, out) == (1, "")
     assert "the line cannot be followed: at " in err
-    assert "no posture puts the hand farther along the line" in err
+    assert "no configuration reaches farther along the line" in err
     code, out, _ = run(capsys, *asked, "--json")
     assert code == 1
     found = json.loads(out)

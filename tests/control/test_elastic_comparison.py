@@ -52,8 +52,8 @@ def test_backlash_and_spinning_rotors_are_left_out_of_models_and_that_is_said() 
     row = control.compare(gap, None, ["elastic feed-forward"], period=2e-3, payload=0.0, bandwidth=8.0).rows[
         0
     ]
-    assert row.message == "its model is without backlash"
-    with pytest.warns(fa.ModelWarning, match="'elastic feed-forward': its model is without backlash"):
+    assert row.message == "its model omits backlash"
+    with pytest.warns(fa.ModelWarning, match="'elastic feed-forward': its model omits backlash"):
         control.controller_by_name(gap, "elastic_feed_forward", control.default_motion(gap))
     assert 1e-4 < row.largest < 5e-3
     plain = control.without_backlash(gap)

@@ -60,7 +60,7 @@ def test_inputs_outside_the_ranges_are_refused() -> None:
         program.quantised(q=[0.0, np.nan, 0.0])
     with pytest.raises(fa.InputError, match="q is missing"):
         program.quantised()
-    with pytest.raises(fa.InputError, match="q is missing; it takes q"):
+    with pytest.raises(fa.InputError, match="q is missing; expected q"):
         program.evaluate({})
     with pytest.raises(fa.InputError, match="expected 3 numbers per state"):
         program.quantised(q=[0.0, 0.1])

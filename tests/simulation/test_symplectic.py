@@ -212,7 +212,7 @@ def test_rest_stays_at_rest() -> None:
 
 
 def test_what_cannot_be_used_is_refused_with_a_reason() -> None:
-    with pytest.raises(InputError, match=r"'rk4' is not symplectic here; use 'midpoint' or 'gauss4'"):
+    with pytest.raises(InputError, match=r"'rk4' is not symplectic; use 'midpoint' or 'gauss4'"):
         symplectic_step(RK4, velocity, force, Q0, QD0, 0.1)
     with pytest.raises(
         InputError,

@@ -170,11 +170,7 @@ def test_the_limit_that_binds_is_named(quantity: str, arm: fa.Arm, dac: fa.DAC |
     assert 0.0 <= most.time <= plan.duration
     assert plan.limits is not None
     harder = fa.plan(arm, POINTS, acceleration=1.2 * plan.limits.acceleration, dac=dac)
-    words = {
-        "current": "A that its motor takes",
-        "voltage": "V that its motor takes",
-        "DAC": "V that its DAC",
-    }
+    words = {"current": "A limit of its motor", "voltage": "V limit of its motor", "DAC": "V that its DAC"}
     assert any("of the" in text and words[quantity] in text for text in harder.warnings)
 
 
@@ -248,7 +244,7 @@ def test_what_gravity_or_friction_take_is_said_with_the_joint() -> None:
         return dataclasses.replace(joint, friction=friction)
 
     with pytest.raises(
-        fa.InputError, match=r"even slowly, joint\d needs \d+.* of the 12 A that its motor takes"
+        fa.InputError, match=r"even slowly, joint\d needs \d+.* of the 12 A limit of its motor"
     ):
         fa.plan(with_joints(motored(max_current=12.0), stiff), POINTS)
     with pytest.raises(

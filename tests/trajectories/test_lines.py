@@ -238,7 +238,7 @@ def test_what_is_out_of_reach_is_said_with_time_and_place() -> None:
     assert problem.time == pytest.approx(2.0, abs=1e-5)
     assert problem.until == line.duration == pytest.approx(4.0)
     assert problem.place == pytest.approx((0.8, 0.0, 0.0), abs=1e-6)
-    assert "no posture puts the hand farther along the line, to its end at 4 s" in line.message
+    assert "no configuration reaches farther along the line, to its end at 4 s" in line.message
     assert np.isfinite(line.at(1.99)[0]).all()
     assert np.isnan(np.concatenate(line.at([2.5, 4.0]))).all()
     assert np.isfinite(line.hand(2.5)[0]).all()

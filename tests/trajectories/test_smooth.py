@@ -317,7 +317,7 @@ def test_whole_states_at_the_ends() -> None:
             [[0.0], [0.5]],
             MotionLimits([5.0], 2.0),
             {"velocities": [[1.0], [1.0]], "duration": 0.1},
-            r"^smooth, joint 1: its acceleration would get to .* in 0\.1 s, allowed 5\.0 rad/s\^2",
+            r"^smooth, joint 1: its acceleration would reach .* in 0\.1 s, allowed 5\.0 rad/s\^2",
         ),
         ([[0.0], [np.nan]], MotionLimits([5.0]), {}, r"^smooth, points\[1\]: expected finite numbers"),
     ],

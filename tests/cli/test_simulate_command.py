@@ -216,7 +216,7 @@ def test_divergence_is_told_on_standard_error(capsys: Capture) -> None:
     code, out, err = run(capsys, "simulate", "cmu-dd", "--duration", "1", "--step", "0.1", "--qd", fast)
     assert code == 1
     assert err.startswith("forearm: joint")
-    assert "take smaller steps" in err
+    assert "use smaller steps" in err
     assert "diverged" in out
 
 

@@ -134,7 +134,7 @@ def test_a_force_may_depend_on_where_the_hand_is_and_the_controller_is_told() ->
 def test_forces_that_cannot_be_are_refused() -> None:
     arm, motion = fa.load("puma560"), control.hold(Q, 0.01)
     controller = control.PD(arm)
-    with pytest.raises(fa.InputError, match="run, hand_force: expected a plant that torques drive"):
+    with pytest.raises(fa.InputError, match="run, hand_force: expected a torque-driven plant"):
         control.run(arm, controller, motion, hand_force=FORCE, actuators=control.Actuators(voltage=True))
     with pytest.raises(fa.InputError, match=r"run, hand_force: expected shape \(6,\), got \(3,\)"):
         control.run(arm, controller, motion, hand_force=FORCE[:3])

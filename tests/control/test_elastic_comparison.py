@@ -66,9 +66,9 @@ def test_backlash_and_spinning_rotors_are_left_out_of_models_and_that_is_said() 
     ("side", "make", "text"),
     [
         ("link", lambda a, m: control.MotorPD(a), r"PD on motors: .*Sensors\(side='motor'\) or 'both'"),
-        ("link", control.ElasticFeedForward, r"elastic feed-forward: .*got those on links alone"),
+        ("link", control.ElasticFeedForward, r"elastic feed-forward: .*got link sensors alone"),
         ("link", control.StateFeedback, r"state feedback: expected sensors on the motors"),
-        ("motor", control.StateFeedback, r"state feedback: .*motors alone; .*Sensors\(side='both'\)"),
+        ("motor", control.StateFeedback, r"state feedback: .*motor sensors alone; .*Sensors\(side='both'\)"),
     ],
 )
 def test_each_says_where_it_needs_sensors(side: str, make: object, text: str) -> None:

@@ -122,7 +122,7 @@ def test_too_many_samples() -> None:
         ({"times": [], "values": np.zeros((0, 2))}, r"at least one time"),
         (
             {"times": [0.0, 1.0, 1.0]},
-            r"schedule, times: they must grow, but number 3 is 1\.0 s after 1\.0 s\.",
+            r"schedule, times: expected increasing times, got 1\.0 s \(number 3\) after 1\.0 s\.",
         ),
         ({"times": [0.0, np.nan, 1.0]}, "schedule, times: every number must be finite"),
         ({"values": np.full((3, 2), np.inf)}, "schedule, values: every number must be finite"),

@@ -98,5 +98,5 @@ def test_lines_of_the_hand_have_profiles_and_mistakes_are_said() -> None:
         phase_figure([line], LIMITS)  # type: ignore[list-item]
     with pytest.raises(fa.InputError, match="the limits are those of 3 joints, a motion has 2"):
         phase_figure([MOTION], MotionLimits([1.0, 1.0, 1.0]))
-    with pytest.raises(fa.InputError, match="a line of the hand is straight by itself"):
+    with pytest.raises(fa.InputError, match="a Cartesian line is straight by construction"):
         deviation(line)  # type: ignore[arg-type]

@@ -58,7 +58,7 @@ def test_what_the_table_does_not_have_is_taken_from_differences() -> None:
     assert recorded(log_of(T[:2], qd=None, qdd=None)).qd.shape == (2, 6)
     with pytest.raises(fa.InputError, match="a motion needs q of every joint; there is qd"):
         recorded(log_of(q=None, qdd=None))
-    with pytest.raises(fa.InputError, match="a motion needs two rows at least, got 1"):
+    with pytest.raises(fa.InputError, match="a motion needs at least two rows, got 1"):
         recorded(log_of(T[:1]))
 
 
@@ -106,7 +106,7 @@ def test_sliding_joints_are_in_metres_whatever_angles_are_in() -> None:
 @pytest.mark.parametrize("rates", [True, False])
 def test_times_in_other_units_are_asked_about(unit: str, factor: float, rates: bool) -> None:
     log = log_of(T * factor, q=swing(T), qd=swing(T, 1) if rates else None, qdd=None)
-    said = "positions change .* times more slowly than velocities say" if rates else r"rows are 1.* s apart"
+    said = "positions change .* times more slowly than the velocities" if rates else r"rows are 1.* s apart"
     with pytest.raises(fa.InputError, match=rf"log: {said}.* Are times in {unit}\?.*\(--units {unit}\)"):
         read_motion(ARM, log)
     np.testing.assert_allclose(read_motion(ARM, log, units=unit).t, T, rtol=1e-14)

@@ -149,7 +149,7 @@ def test_what_is_wrong_in_a_request_is_said() -> None:
         InputError, match=r"waypoints: expected the same number of joints in all.* got 2 and 3"
     ):
         Request(waypoints=(point, np.zeros(3)))
-    with pytest.raises(InputError, match="either q, joint coordinates, or pose"):
+    with pytest.raises(InputError, match=r"either q .* or pose"):
         Waypoint()
     with pytest.raises(InputError, match="q: every number must be finite"):
         Waypoint(q=np.array([0.0, np.nan]))

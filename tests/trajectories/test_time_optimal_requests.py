@@ -91,13 +91,13 @@ def test_the_schema_takes_what_is_read() -> None:
     [
         ("[time_optimal]\ncontinuity = 4\npoints = 60\npayload = [0.0, 0.4]", "tolerance = 0.1",
          r"round\.toml: tolerance: it is the envelope of a time-optimal plan"),
-        ("[time_optimal]", "tolerance = 0.1\n[time_optimal]\ntolerance = 0.2", "write it once"),
+        ("[time_optimal]", "tolerance = 0.1\n[time_optimal]\ntolerance = 0.2", "[time_optimal]; set it once"),
         ("[time_optimal]\ncontinuity = 4\npoints = 60\npayload = [0.0, 0.4]", "",
          r"velocity: limits that change along a path are for time-optimal plans"),
         ("continuity = 4", "continuity = 3", r"time_optimal, continuity: expected one of 0, 1, 2, 4, got 3"),
         ("continuity = 4", "continuty = 4", "did you mean 'continuity'"),
         ("s = 1.5", "s = 0.0", r"limits, velocity: expected two places or more, each s above the one before"),
-        ("value = [2.0, 3.0]", "value = 2.0", "expected as many values at each place"),
+        ("value = [2.0, 3.0]", "value = 2.0", "expected the same number of values at each place"),
         ("hand_speed = 1.5", "hand_speed = -1.5", "limits, hand_speed: must be above 0"),
     ],
 )  # fmt: skip

@@ -192,7 +192,7 @@ class Excitation:
 
 
 def _sized(std: float) -> str:
-    return f"{std:.3g}" if np.isfinite(std) else "not seen"
+    return f"{std:.3g}" if np.isfinite(std) else "unobservable"
 
 
 def _eigenvalues(information: Array, scale: Array) -> Array:

@@ -43,11 +43,11 @@ def refuse(
         gap = (
             ""
             if end <= start
-            else f" but not from {start:.6g} to {end:.6g} s"
+            else f" except {start:.6g} to {end:.6g} s"
             if end < NEVER
             else f" to {start:.6g} s only"
         )
-        said = f"got {asked!r} s; the shortest is {shortest:.6g} s{gap}."
+        said = f"got {asked!r} s; feasible from {shortest:.6g} s{gap}."
     else:
         said = f"at most {start:.6g} s, another needs {float(spans[0].max()):.6g} s. Use lower velocities."
     raise InputError(f"{what}, joint {i + 1}: {status.reason}: {said}")

@@ -1,4 +1,4 @@
-"""Requests in TOML files: the layout said once, and read without trust."""
+"""Requests in TOML files: the schema, and validated reading of untrusted files."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ REQUEST = TableField(
 
 
 def read_request(path: str | os.PathLike[str]) -> Request:
-    """The request that a TOML file describes."""
+    """Read a request from a TOML file."""
     where = Path(path)
     return request_from_document(read_toml(where), where.name)
 
@@ -165,17 +165,17 @@ def request_schema() -> dict[str, Any]:
 
 
 def _path_options(data: dict[str, Any]) -> PathOptions | None:
-    """What a time-optimal request asks for; None where it is another."""
+    """The options of a time-optimal request; None for other requests."""
     given = data.get("time_optimal", False)
     said = dict(given) if isinstance(given, dict) else {}
     if "tolerance" in data:
         if given is False:
             raise InputError(
-                "tolerance: it is the envelope of a time-optimal plan about the straight lines between "
-                "waypoints; add time_optimal = true, or leave it out."
+                "tolerance: only for time-optimal plans, as the envelope around the straight lines between "
+                "waypoints; add time_optimal = true, or omit it."
             )
         if "tolerance" in said:
-            raise InputError("tolerance: it stands under [time_optimal] too; write it once.")
+            raise InputError("tolerance: also set under [time_optimal]; set it once.")
         said["tolerance"] = data["tolerance"]
     return None if given is False else PathOptions(**said)
 
@@ -184,7 +184,7 @@ def _waypoint(block: dict[str, Any]) -> Waypoint:
     ways = [key for key in ("q", "xyz", "matrix") if key in block]
     if len(ways) != 1 or ("rpy" in block) != (ways == ["xyz"]):
         got = ", ".join(key for key in ("q", "xyz", "rpy", "matrix") if key in block) or "none of them"
-        raise InputError(f"give q, or xyz and rpy, or matrix; got {got}.")
+        raise InputError(f"expected q, or xyz and rpy, or matrix, got {got}.")
     pose = None
     if ways == ["xyz"]:
         pose = pose_xyz_rpy(np.array(block["xyz"]), np.array(block["rpy"], dtype=float))

@@ -59,7 +59,7 @@ def check_bounded(problem: SmoothProblem) -> None:
 def refuse_duration(duration: float, least: float) -> NoReturn:
     """Report the shortest feasible duration."""
     raise InputError(
-        f"smooth, duration: {PlanStatus.DURATION.reason}: got {duration!r} s; the shortest is {least:.6g} s."
+        f"smooth, duration: {PlanStatus.DURATION.reason}: got {duration!r} s; feasible from {least:.6g} s."
     )
 
 

@@ -73,7 +73,7 @@ def refuse(
         after = float(first_durations(one, np.array([[asked]]))[0, 0])
         if after > asked * (1.0 + 1e-12):
             shortest = float(first_durations(one, np.zeros((1, 1)))[0, 0])
-            next_one = "" if shortest > asked else f", and the next feasible one {after:.6g} s"
+            next_one = "" if shortest > asked else f", and after {asked!r} s from {after:.6g} s"
             raise InputError(
                 f"{what}, joint {i + 1}: {PlanStatus.DURATION.reason}: got {asked!r} s; the shortest is "
                 f"{shortest:.6g} s{next_one}."

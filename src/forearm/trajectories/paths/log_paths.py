@@ -208,7 +208,7 @@ def _overshoot(path: JointPath, q: Array, kept: Flags) -> Array:
 
 
 def _worst_of_each(far: Flags, distance: Array, kept: Flags) -> Flags:
-    """Of each piece the sample farthest away, where any is too far."""
+    """For each piece the farthest sample, if any is too far."""
     piece = np.cumsum(kept)
     order = np.argsort(np.where(far & ~kept, distance, -1.0), kind="stable")
     worst = np.zeros(int(piece[-1]) + 1, dtype=np.intp)

@@ -51,29 +51,33 @@ EVERYTHING = (
         (("t",), "line 1: 't' may be theta or torque; write more of it."),
         (("o",), "'o' may be open_output_file or omega; write more of it."),
         (("dac = 1",), "'dac' may be DACTimePeriod or DACOut; write more of it."),
-        (("forward_arm now",), "forward_arm: no words may follow it, got 1; see 'help forward_arm'."),
-        (("print_simulation 1 2 3 4",), "at most 3 words may follow it, got 4"),
-        (("help me",), "there is no command or variable 'me'"),
-        (("open 'x",), "a quote is opened and not closed"),
-        (("x" * (MAX_LINE + 1),), f"a line of more than {MAX_LINE} characters"),
-        (("simulate", "maybe"), "line 2: there is no answer 'maybe'; there are: new, yes, continue, no."),
-        (("simulate", "n"), "'n' may be new or no; write more of it."),
-        (("simulate", ""), "line 2: an empty line is no answer here: New simulation"),
+        (("forward_arm now",), "forward_arm: expected no words after it, got 1; see 'help forward_arm'."),
+        (("print_simulation 1 2 3 4",), "expected at most 3 words after it, got 4"),
+        (("help me",), "unknown command or variable 'me'"),
+        (("open 'x",), "unclosed quote"),
+        (("x" * (MAX_LINE + 1),), f"a line of at most {MAX_LINE} characters"),
+        (("simulate", "maybe"), "line 2: unknown answer 'maybe'; there are: new, yes, continue, no."),
+        (("simulate", "n"), "'n' is ambiguous: new or no; type more letters."),
+        (("simulate", ""), "line 2: expected an answer, got an empty line: New simulation"),
         (("simulate new no no ten",), "expected a whole number of timesteps from 1 to 1000000, got 'ten'."),
         (("simulate new no 0",), "got '0'"),
         (("simulate new no -5",), "got '-5'"),
         (("simulate new no 1000001",), "got '1000001'"),
         (
             ("simulate new no ten",),
-            "simulate: got 'ten', which is neither an existing file nor a whole number of timesteps",
+            "simulate: expected an existing file, or a whole number of timesteps from 1 to 1000000, got "
+            "'ten'.",
         ),
-        (("simulate new no volts",), "A voltage schedule file is named with its ending, such as volts.csv."),
+        (("simulate new no volts",), "Give a voltage schedule file with its extension, such as volts.csv."),
         (("simulate new no there",), "there: a table of states (- is CSV on a pipe) ends in"),
-        ((f"simulate new no {'x' * 5000}",), "which is neither an existing file"),
+        ((f"simulate new no {'x' * 5000}",), "expected an existing file, or"),
         (("simulate new no 1.5",), "1.5: a table of states (- is CSV on a pipe) ends in"),
         (("simulate new no absent.csv",), "absent.csv: not there. Check the path."),
-        (("simulate new no yes -",), "-: standard input and output belong to the session; name a file."),
-        (("simulate continue",), "simulate, continue: nothing is simulated yet; do simulate first."),
+        (
+            ("simulate new no yes -",),
+            "-: standard input and output are used by the session; give a file name.",
+        ),
+        (("simulate continue",), "simulate, continue: no simulation yet; run simulate first."),
         (
             (*SHORT, "theta = 1 2 3 4 5 6", "sim c 3"),
             "theta changed since the last simulation, so it cannot be continued",
@@ -150,7 +154,7 @@ def test_the_end_of_the_input_is_welcome_anywhere_but_at_a_question(
         ended = talk(*EVERYTHING[:count])
         assert ended.code == (2 if count in questions else 0), (count, ended.errors)
         if count in questions:
-            assert f"line {count + 1}: the input ended where an answer was needed: " in ended.errors[0]
+            assert f"line {count + 1}: the input ended before an answer to: " in ended.errors[0]
         typed = talk(*EVERYTHING[:count], typed=True)
         assert typed.code == 0
 

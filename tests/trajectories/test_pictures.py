@@ -66,10 +66,7 @@ def test_profiles_show_every_joint_and_torques_on_request() -> None:
 def test_phase_plane_of_a_joint_with_and_without_bounds(tmp_path: Path) -> None:
     (axis,) = phase_figure([MOTION], LIMITS, joint=1, unit="m").axes
     assert len(axis.patches) > 0
-    assert (axis.get_xlabel(), axis.get_ylabel()) == (
-        "position, m",
-        "velocity, m/s (distances as its square)",
-    )
+    assert (axis.get_xlabel(), axis.get_ylabel()) == ("position, m", "velocity, m/s (quadratic scale)")
     still = bang_bang([0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0], LIMITS)
     assert len(phase_figure([still], LIMITS).axes) == 1
     free = MotionLimits([2.0, 3.0])

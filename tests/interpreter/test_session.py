@@ -275,7 +275,7 @@ def test_a_schedule_goes_on_at_the_time_of_the_simulation(tmp_path: Path) -> Non
     ended = talk("voltage = 1 8 1 7 1 1", "simulate new yes 10", f"simulate continue yes {path}")
     whole = talk(f"simulate new yes {path}")
     assert np.array_equal(ended.session.run_so_far("").q, whole.session.run_so_far("").q)
-    assert "the simulation is at 0.03 s and the schedule's last row at 0.03 s" in fails(
+    assert "the simulation is at 0.03 s, but the schedule ends with its last row at 0.03 s" in fails(
         f"simulate new yes {path}", f"simulate continue {path}"
     )
 

@@ -151,7 +151,7 @@ class Variables:
                 for j, t, is_at in zip(self.arm.joints, given, missing, strict=True)
                 if is_at
             ]
-            notes.append("at the voltage or current limit, with the resulting torque: {', '.join(names)}")
+            notes.append(f"at the voltage or current limit, with the resulting torque: {', '.join(names)}")
         over = self.converter.out(self.asked)[1]
         if over.any():
             names = [j.name for j, is_over in zip(self.arm.joints, over, strict=True) if is_over]

@@ -74,8 +74,8 @@ def end_of_branch(
         return _problem("singular", time, time, stretch, s, joint, text, unit)
     back = float(ahead[there.argmax()]) if there.any() else stretch.length
     text = (
-        "no configuration reaches farther along the line{' until' if there.any() else ', to its end at'} "
-        "{when(back):.4g} {unit}"
+        f"no configuration reaches farther along the line{' until' if there.any() else ', to its end at'} "
+        f"{when(back):.4g} {unit}"
     )
     if task.attitude and task.arm.n < FULL:
         text += f"; {task.arm.n} joints rarely keep an orientation along a line: use attitude='free'"

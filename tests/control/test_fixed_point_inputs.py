@@ -16,8 +16,7 @@ from forearm.control.fixed_code import fixed_point
 def test_missing_ranges_are_asked_for() -> None:
     arm = random_arm(3, 3).rigid()
     with pytest.raises(
-        fa.InputError,
-        match=r"the range of qdd is not known; give it in ranges, such as ranges=\{'qdd': 2.0\}",
+        fa.InputError, match=r"the range of qdd is unknown; pass it in ranges, such as ranges=\{'qdd': 2.0\}"
     ):
         fixed_point(arm, "inverse_dynamics", {"qd": 1.0})
     slow = arm.replace(tree=tuple(replace(j, max_speed=None) for j in arm.tree))

@@ -90,7 +90,7 @@ def test_arguments_that_are_refused(given: dict[str, Any], message: str) -> None
         (parabola, r"the length of a function is unknown, .* with from_function\(f, length\)"),
         ("missing.json", r"missing\.json: not there"),
         (from_function(lambda s: tuple(x[:1] for x in parabola(s)), 1.0),
-         "function: it is of 1 joints, 'random3' has 2"),
+         "function: it is for 1 joints, 'random3' has 2"),
     ],
 )  # fmt: skip
 def test_paths_that_are_refused(path: Any, message: str) -> None:

@@ -114,5 +114,5 @@ def test_a_file_of_another_arm_is_refused(tmp_path: Path) -> None:
     fa.time_optimal(ARM, WAY, **LIMITS).save(file)
     with pytest.raises(fa.InputError, match="2 joints"):
         fa.plan(fa.load("puma560"), file)
-    with pytest.raises(fa.InputError, match=r"plan\.json: it is of 2 joints, 'puma560' has 6|2 joints"):
+    with pytest.raises(fa.InputError, match=r"plan\.json: the motion has 2 joints, 'puma560' has 6|2 joints"):
         fa.time_optimal(fa.load("puma560"), file)

@@ -363,7 +363,7 @@ def test_shapes_are_checked() -> None:
     with pytest.raises(InputError, match=r"accelerations of shape \(2,\), got \(1,\) at t = 0"):
         integrate(lambda t, q, qd: np.zeros(1), 0.0, 1.0, [0.0, 0.0], [0.0, 0.0])
     with pytest.raises(
-        InputError, match=r"expected one state \(n,\), got \(2, 3\); step batches with explicit_step"
+        InputError, match=r"expected one state \(n,\), got \(2, 3\); use explicit_step for batches"
     ):
         integrate(spring, 0.0, 1.0, np.zeros((2, 3)), np.zeros((2, 3)))
     with pytest.raises(

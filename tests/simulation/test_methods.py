@@ -235,7 +235,7 @@ def test_what_cannot_be_used_is_refused_with_a_reason() -> None:
     assert tableau_of("gill") is GILL
     with pytest.raises(InputError, match=r"'wrong': row 3 of a must sum to 1, got 1.5"):
         Tableau("wrong", RK3.c, ((), (0.5,), (-0.5, 2.0)), RK3.b, 3)
-    with pytest.raises(InputError, match=r"'short': c and b need one number per stage"):
+    with pytest.raises(InputError, match=r"'short': expected one number per stage in c and b"):
         Tableau("short", RK3.c, RK3.a, RK3.b[:2], 3)
     for tableau in (RADAU, GAUSS4, MIDPOINT):
         with pytest.raises(InputError, match=r"is implicit; explicit_step needs an explicit one"):

@@ -77,7 +77,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         {"parameters": {f"{LAST}.inertia.zz": at_row(1, -9.0, 9.0)}},
         f"{LAST}.inertia, row 1: must be positive semi",
     ),
-    ({"parameters": {f"{LAST}": 1.0}}, f"{LAST!r}is a group of parameters;.*{LAST}.mass"),
+    ({"parameters": {f"{LAST}": 1.0}}, f"{LAST!r} is a group of parameters;.*{LAST}.mass"),
     (
         {"parameters": {"joint1.friction.viscous": at_row(6, -0.1)}},
         "viscous, row 6: must be at least 0, got -0.1",

@@ -216,7 +216,7 @@ def test_what_cannot_be_used_is_refused_with_a_reason() -> None:
         symplectic_step(RK4, velocity, force, Q0, QD0, 0.1)
     with pytest.raises(
         InputError,
-        match=r"a step of 3 is too long for the stages to converge in this state; take a shorter one",
+        match=r"a step of 3 is too long for the stages to converge in this state; use a shorter one",
     ):
         symplectic_step(MIDPOINT, velocity, force, Q0, QD0, 3.0)
     with pytest.raises(InputError, match=r"too long for the stages to converge"):

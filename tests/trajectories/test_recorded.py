@@ -129,7 +129,7 @@ def test_words_for_units_are_checked() -> None:
 def test_what_is_no_motion_is_refused() -> None:
     with pytest.raises(fa.InputError, match="motion: expected the path of a file, arrays by name, or a plan"):
         read_motion(ARM, 3)
-    with pytest.raises(fa.InputError, match="it is of 6 joints, 'panda' has 7"):
+    with pytest.raises(fa.InputError, match="it has 6 joints, 'panda' has 7"):
         read_motion(fa.load("panda"), log_of())
 
 

@@ -52,7 +52,8 @@ class Tableau:
         rows = [len(row) for row in self.a]
         if len(self.b) != stages or rows not in ([stages] * stages, list(range(stages))):
             raise InputError(
-                f"tableau {self.name!r}: expected c and b with one number per stage and a square, or the "
+                f"tableau {self.name!r}: expected one number per stage in c and b, and a full matrix a or "
+                "its "
                 "rows below its diagonal."
             )
         sums: list[tuple[str, Number, Number]] = [

@@ -130,7 +130,9 @@ def test_what_does_not_fit_is_refused(words: list[str], said: str, capsys: Captu
 def test_a_controller_that_is_not_there_is_answered_with_those_there_are(plan: str, capsys: Capture) -> None:
     code, _, err = called(capsys, "simulate", "panda", "--plan", plan, "--controller", "computed_torqe")
     assert code == 2
-    assert "controller: there is no 'computed_torqe'; did you mean 'computed torque'" in " ".join(err.split())
+    assert "controller: unknown name 'computed_torqe'; did you mean 'computed torque'" in " ".join(
+        err.split()
+    )
     code, _, err = called(
         capsys, "simulate", "panda", "--plan", plan, "--controller", "computed torque, counterbalanced"
     )

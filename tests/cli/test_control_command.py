@@ -115,7 +115,7 @@ def test_table_and_picture(capsys: Capture, tmp_path: Path) -> None:
     picture = tmp_path / "controllers.png"
     code, out, _ = run(capsys, "compare", "stanford", *QUICK, "--plot", picture)
     assert code == 0
-    assert out.startswith("stanford: a motion of 0.5 s, sampled every 10 ms, bandwidth 5 Hz")
+    assert out.startswith("stanford: motion of 0.5 s, sampling period 10 ms, bandwidth 5 Hz")
     assert "computed torque" in out
     assert "kops/s" in out
     assert picture.read_bytes().startswith(b"\x89PNG")

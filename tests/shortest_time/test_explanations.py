@@ -77,7 +77,10 @@ def test_speeds_that_a_weak_beam_needs_by_energy() -> None:
     slower = timed(beam(), path, start_speed=1.2 * least, duration=1.02 * run.duration, **weak)
     assert slower.duration == pytest.approx(1.02 * run.duration, rel=1e-9)
     message = refusal(beam(), path, start_speed=1.2 * least, duration=9.0, **weak)
-    assert "duration: 9 s is too long: 'spline' has places that the arm passes at speed only" in message
+    assert (
+        "duration: 9 s is too long: 'spline' has configurations that the arm can only pass at speed"
+        in message
+    )
 
 
 def test_speeds_at_the_ends_that_are_too_high() -> None:

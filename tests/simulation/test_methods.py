@@ -240,5 +240,5 @@ def test_what_cannot_be_used_is_refused_with_a_reason() -> None:
     for tableau in (RADAU, GAUSS4, MIDPOINT):
         with pytest.raises(InputError, match=r"is implicit; explicit_step needs an explicit one"):
             explicit_step(tableau, pendulum.acceleration, 0.0, [0.1], [0.2], 0.1)
-    with pytest.raises(InputError, match=r"one shape \(..., n\), got \(2,\) and \(3,\)"):
+    with pytest.raises(InputError, match=r"expected the same shape \(..., n\), got \(2,\) and \(3,\)"):
         explicit_step(RK4, pendulum.acceleration, 0.0, [0.1, 0.2], [0.2, 0.1, 0.3], 0.1)

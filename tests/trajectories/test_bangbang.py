@@ -140,7 +140,7 @@ def test_a_given_duration_is_kept_or_refused_with_what_is_possible() -> None:
         ),
     ):
         bang_bang([0.0], [1.0], [0.75], [1.0], limits, duration=2.0)
-    with pytest.raises(InputError, match=r"got 0\.5 s; possible from 0\.645751 s on but not from 1 to 3 s"):
+    with pytest.raises(InputError, match=r"got 0\.5 s; feasible from 0\.645751 s except 1 to 3 s"):
         bang_bang([0.0], [1.0], [0.75], [1.0], limits, duration=0.5)
     many = bang_bang_many([[0.0]] * 3, [[1.0]] * 3, [[0.75]] * 3, [[1.0]] * 3, limits, [0.9, 2.0, 4.0])
     assert many.status.tolist() == [PlanStatus.PLANNED, PlanStatus.DURATION, PlanStatus.PLANNED]

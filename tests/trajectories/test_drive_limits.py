@@ -234,9 +234,9 @@ def test_a_converter_of_a_request_and_of_its_file(tmp_path: Path) -> None:
 
 
 def test_what_gravity_or_friction_take_is_said_with_the_joint() -> None:
-    with pytest.raises(fa.InputError, match=r"gravity alone takes .* of the 0\.5 A of joint\d on the way"):
+    with pytest.raises(fa.InputError, match=r"gravity alone takes .* of the 0\.5 A of joint\d on the path"):
         fa.plan(motored(max_current=0.5), POINTS)
-    with pytest.raises(fa.InputError, match=r"gravity alone takes .* of the 0\.6 V of joint\d on the way"):
+    with pytest.raises(fa.InputError, match=r"gravity alone takes .* of the 0\.6 V of joint\d on the path"):
         fa.plan(motored(max_voltage=0.6), POINTS)
 
     def stiff(_: int, joint: fa.Joint) -> fa.Joint:

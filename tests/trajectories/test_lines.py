@@ -329,7 +329,7 @@ def test_profiles_keep_speed_and_acceleration_and_cover_the_way(acceleration: fl
         ({"q0": np.zeros((2, 6))}, r"q0: expected shape \(6,\), got \(2, 6\)"),
         ({"to": [0.1, 0.2]}, r"to: expected a position \(3,\) in m .* got shape \(1, 2\)"),
         ({"to": [np.inf, 0.0, 0.0]}, "finite"),
-        ({"to": [[0.4, 0.2, 0.2], [0.4, 0.2, 0.2]]}, "to: place 2 is where the hand is already"),
+        ({"to": [[0.4, 0.2, 0.2], [0.4, 0.2, 0.2]]}, "to: position 2 equals the one before"),
         ({"to": [[0.4, 0.2, 0.2], [0.4, 0.2, 0.3]], "profile": "constant"}, "cannot turn a corner"),
     ],
 )

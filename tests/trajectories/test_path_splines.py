@@ -268,7 +268,7 @@ def test_what_is_no_path_is_refused() -> None:
     with pytest.raises(NameNotFound, match="parameter"):
         spline(points(), 2, "cord")
     path = spline(points())
-    with pytest.raises(InputError, match=r"s: -0.1 is outside of 'spline', which goes from 0 to"):
+    with pytest.raises(InputError, match=r"s: -0.1 is outside 'spline', which runs from 0 to"):
         path.at([0.0, -0.1])
     with pytest.raises(InputError, match="s: nan is outside"):
         path.at(np.nan)

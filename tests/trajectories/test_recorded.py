@@ -40,7 +40,7 @@ def test_it_goes_through_its_samples_and_near_the_motion_between() -> None:
         np.testing.assert_allclose(found, swing(between, order), rtol=0.0, atol=error)
     q, qd, qdd = motion.at(0.505)
     assert q.shape == qd.shape == qdd.shape == (6,)
-    with pytest.raises(fa.InputError, match=r"at: 2\.5 s is outside of the motion"):
+    with pytest.raises(fa.InputError, match=r"at: 2\.5 s is outside the motion"):
         motion.at(2.5)
 
 
@@ -120,7 +120,7 @@ def test_slow_logs_whose_velocities_fit_are_not_asked_about() -> None:
 
 
 def test_words_for_units_are_checked() -> None:
-    with pytest.raises(fa.ForearmError, match=r"units: there is no 'degrees'; did you mean 'deg'"):
+    with pytest.raises(fa.ForearmError, match=r"units: unknown unit 'degrees'; did you mean 'deg'"):
         read_motion(ARM, log_of(), units="degrees")
     with pytest.raises(fa.InputError, match="units: times have two units in 's,ms'; give one"):
         read_motion(ARM, log_of(), units="s,ms")

@@ -86,7 +86,7 @@ def test_three_joints_give_a_linear_velocity_and_no_turn_besides() -> None:
     assert isinstance(plan.motion, Switching)
     rates = jacobian(arm, plan.motion.points[1]) @ plan.motion.velocities[1]
     np.testing.assert_allclose(rates[:3], [0.1, 0.0, 0.0], atol=1e-12)
-    with pytest.raises(fa.InputError, match="the 3 joints of 'stanford-dhanaraj3' cannot give it"):
+    with pytest.raises(fa.InputError, match="not feasible with the 3 joints of 'stanford-dhanaraj3'"):
         fa.plan(arm, passing(arm, q, [0.1, 0.0, 0.0, 0.0, 0.0, 0.3]))
 
 
@@ -98,7 +98,7 @@ def test_an_attitude_that_three_joints_cannot_have_is_said() -> None:
     pose[:3, :3] = np.eye(3)
     turned = fa.plan(arm, fa.Request((fa.Waypoint(q=0.9 * q), fa.Waypoint(pose=pose)), acceleration=2.0))
     (text,) = turned.warnings
-    assert text.startswith("waypoint[2]: 3 joints bring the hand to its place but cannot choose its attitude")
+    assert text.startswith("waypoint[2]: with 3 joints the hand reaches the position but not the orientation")
 
 
 def test_joints_that_follow_bound_the_one_they_follow(tmp_path: Path) -> None:
@@ -168,8 +168,7 @@ def test_what_moves_no_mass_and_what_has_no_torque_is_named(tmp_path: Path) -> N
     points = np.array([[0.0, 0.0], [0.3, 0.3]])
     idle = urdf(tmp_path, 'lower="-2" upper="2" velocity="3"', mass=0.0)
     with pytest.raises(
-        fa.InputError,
-        match=r"j2 of 'made' moves no mass.* give an acceleration .*fa\.Request.*--acceleration",
+        fa.InputError, match=r"j2 of 'made' moves no mass.* set an acceleration .*fa\.Request.*--acceleration"
     ):
         fa.plan(idle, points)
     weak = urdf(tmp_path, 'lower="-2" upper="2" velocity="3"', effort=0.0)

@@ -74,7 +74,7 @@ def test_limits_of_the_request_take_the_place_of_the_arms() -> None:
     assert np.array_equal(limits.upper, arm_limits(arm, 1.0).upper)
     bare = Request(waypoints=(Waypoint(q=np.zeros(6)), Waypoint(q=np.ones(6))))
     with pytest.raises(
-        InputError, match=r"request 'request': it gives no acceleration; write one under \[limits\]"
+        InputError, match=r"request 'request': it gives no acceleration; set one under \[limits\]"
     ):
         bare.limits(arm)
     assert bare.limits(arm, np.full(6, 3.0)).acceleration.tolist() == [3.0] * 6

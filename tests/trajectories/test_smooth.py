@@ -290,7 +290,7 @@ def test_whole_states_at_the_ends() -> None:
             POINTS,
             MotionLimits(np.full(3, 1e30)),
             {},
-            r"^smooth, joint 1: nothing bounds how fast it may be; give a limit",
+            r"^smooth, joint 1: its speed is unbounded; set a limit",
         ),
         (
             POINTS,
@@ -305,7 +305,7 @@ def test_whole_states_at_the_ends() -> None:
             r"^smooth, segment 1, joint 2: the velocity given at point 1 is 9\.0, allowed 1\.5 rad/s",
         ),
         (POINTS, LIMITS, {"velocities": np.zeros((3, 3))}, r"^smooth, velocities: expected shape \(4, 3\)"),
-        (POINTS, LIMITS, {"duration": 0.5}, r"^smooth, duration: .* got 0\.5 s; possible from \d"),
+        (POINTS, LIMITS, {"duration": 0.5}, r"^smooth, duration: .* got 0\.5 s; feasible from \d"),
         (POINTS, LIMITS, {"duration": 0.0}, r"^smooth, duration: must be above 0"),
         (
             [[0.0], [0.5]],

@@ -263,7 +263,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "negative from rest": ({"boundary": ((0.0, -1.0), (0.0, 0.0))}, "from rest u must be at least 0"),
     "brakes to less than rest": (
         {"boundary": ((1e-3, -1.0), (0.0, 0.0))},
-        "the given acceleration at node 0 leads to a speed below 0",
+        "the given acceleration at node 0 leads to a negative speed",
     ),
     "stops too near": ({"stops": (2,)}, "at least 3 intervals between nodes of given speed, got 2 between"),
     "stop outside": ({"stops": (20,)}, "stops: expected a whole number from 1 to 19, got 20"),

@@ -170,7 +170,11 @@ def test_the_limit_that_binds_is_named(quantity: str, arm: fa.Arm, dac: fa.DAC |
     assert 0.0 <= most.time <= plan.duration
     assert plan.limits is not None
     harder = fa.plan(arm, POINTS, acceleration=1.2 * plan.limits.acceleration, dac=dac)
-    words = {"current": "A limit of its motor", "voltage": "V limit of its motor", "DAC": "V that its DAC"}
+    words = {
+        "current": "A limit of its motor",
+        "voltage": "V limit of its motor",
+        "DAC": "V limit of its DAC",
+    }
     assert any("of the" in text and words[quantity] in text for text in harder.warnings)
 
 

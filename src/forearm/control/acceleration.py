@@ -1,6 +1,5 @@
 """Direct acceleration servoing: torques are corrected until the measured accelerations match the reference;
-the
-arm itself solves the equations of motion.
+the arm itself solves the equations of motion.
 """
 
 from __future__ import annotations
@@ -31,11 +30,9 @@ class AccelerationServo:
     run time.
 
     qdd_asked = qdd_wanted + w^2 (q_wanted - q) + 2 w (qd_wanted - qd), with w the `bandwidth`, returns the
-    arm to
-    the motion. The acceleration loop settles for any gain below `largest_gain`, the smallest being that of
-    encoders
-    with a `delay` of one period. w is limited to a quarter of its settling rate, 1 - |z| per `period` for the
-    slowest pole z. Waters IV.
+    arm to the motion. The acceleration loop settles for any gain below `largest_gain`, the smallest being
+    that of encoders with a `delay` of one period. w is limited to a quarter of its settling rate, 1 - |z| per
+    `period` for the slowest pole z. Waters IV.
 
     Args:
         arm: the controller's model of the arm.
@@ -89,8 +86,7 @@ class AccelerationServo:
     @property
     def operations(self) -> float:
         """Operations per sample: the product with K, two sums per joint, the feedback if there is one, and
-        the
-        computation of the accelerations.
+        the computation of the accelerations.
         """
         n = len(self.K)
         difference = {"accelerometers": 0, "tachometers": 2 * n, "encoders": 4 * n}[self.seen_by]
@@ -130,8 +126,7 @@ class AccelerationServo:
 
 def largest_gain(seen_by: str, delay: int = 0) -> float:
     """The gain at which acceleration errors stop decaying, for M^-1 K of at most 1: 2, or 1 with a delay of
-    one
-    period; for encoders 0.83 with a delay.
+    one period; for encoders 0.83 with a delay.
 
     By Jury's criterion for the polynomial of `settling_pole`; for encoders with a delay 2 sqrt(2) - 2.
     """
@@ -146,8 +141,7 @@ def settling_pole(g: float, seen_by: str, delay: int = 0) -> float:
     M^-1 K.
 
     z - 1 + g = 0, delayed z^2 - z + g = 0. Encoders measure the mean of the last two periods: z^2 - z + g (z
-    +
-    1)/2 = 0, delayed z^3 - z^2 + g (z + 1)/2 = 0.
+    + 1)/2 = 0, delayed z^3 - z^2 + g (z + 1)/2 = 0.
     """
     seen = [0.5 * g, 0.5 * g] if seen_by == "encoders" else [g]
     polynomial = np.array([1.0, -1.0, *np.zeros(delay + len(seen) - 1)])
@@ -157,12 +151,10 @@ def settling_pole(g: float, seen_by: str, delay: int = 0) -> float:
 
 def settling_inertias(M: Floats) -> Floats:
     """Constant inertias (n,) for independent joints such that no eigenvalue of M^-1 diag(I) exceeds 1 for any
-    of
-    the M (m, n, n).
+    of the M (m, n, n).
 
     I = mu diag(M) of the configuration with the smallest I, where mu is the smallest eigenvalue of M scaled
-    to a
-    unit diagonal.
+    to a unit diagonal.
     """
     diagonal = np.einsum("bii->bi", M)
     root = np.sqrt(diagonal)
@@ -181,7 +173,6 @@ def settling_matrix(M: Floats) -> Floats:
 
 def slowest_share(M: Floats, K: Floats) -> float:
     """Smallest share of an acceleration error corrected per sample at a gain of 1: the smallest eigenvalue of
-    any
-    M^-1 K.
+    any M^-1 K.
     """
     return float(np.linalg.eigvals(np.linalg.solve(M, np.broadcast_to(K, M.shape))).real.min())

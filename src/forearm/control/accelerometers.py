@@ -2,22 +2,18 @@
 Waters IV.
 
 An accelerometer at r on a link measures, along e, the acceleration relative to free fall, e . (a - g + wd x r
-+
-w x (w x r)). With e1, e2 and the axis z of a revolute joint mutually perpendicular, lever d, and A(r, e) the
-reading,
++ w x (w x r)). With e1, e2 and the axis z of a revolute joint mutually perpendicular, lever d, and A(r, e)
+the reading,
 
     z . wd = (A(d e1, e2) - A(0, e2) - A(d e2, e1) + A(0, e1)) / 2d :
 
 a and g cancel, and so does w1 w2, which both pairs contain. z is fixed in both links, and its own rotation
-rate
-is perpendicular to it, so qdd = z . wd of the link after the joint minus that of the link before it, for any
-q
-and qd.
+rate is perpendicular to it, so qdd = z . wd of the link after the joint minus that of the link before it, for
+any q and qd.
 
 For a prismatic joint qdd = A_behind(0, z) - A_before(q z, z): both readings contain the same free fall, the
 Coriolis acceleration is perpendicular to z, and the reading on the link before the joint is linear along z,
-so
-that two sensors determine it at q.
+so that two sensors determine it at q.
 """
 
 from __future__ import annotations
@@ -39,8 +35,7 @@ Floats = NDArray[np.float64]
 @dataclass(frozen=True, eq=False)
 class Accelerometer:
     """One sensor: the body that carries it (-1 for the base), its position and direction there, and its
-    weight for a
-    joint.
+    weight for a joint.
 
     qdd of the joint is the sum over its accelerometers of (weight + weight_by_q x) reading, with x the joint
     coordinate.
@@ -57,8 +52,7 @@ class Accelerometer:
 @dataclass(frozen=True, eq=False)
 class Accelerometers:
     """S accelerometers on an arm: readings (S,) from a motion, joint accelerations (n,) from readings; or (B,
-    S),
-    (B, n).
+    S), (B, n).
     """
 
     arm: Arm
@@ -120,8 +114,7 @@ class Accelerometers:
     @property
     def operations(self) -> int:
         """Operations of the conversion: 7 additions and a product per revolute joint, 3 additions and 2
-        products per
-        prismatic joint.
+        products per prismatic joint.
         """
         slides = sum(1 for a in self.each if a.weight_by_q != 0.0) // 2
         return 8 * (self.arm.n - slides) + 5 * slides
@@ -129,8 +122,7 @@ class Accelerometers:
 
 def accelerometers(arm: Arm, lever: float = 0.1, step: float = 0.0) -> Accelerometers:
     """Two sets at each joint, on the links before and after it, `lever` metres wide: 4 and 4 sensors at a
-    revolute
-    joint, 2 and 1 at a prismatic joint.
+    revolute joint, 2 and 1 at a prismatic joint.
 
     Readings are multiples of `step` m/s^2, 0 for exact ones. Waters IV.
     """
@@ -166,8 +158,7 @@ def _sliding(body: RigidBody, freedom: int, index: int, d: float, scale: float) 
 
 def _motion(model: Model, q: Floats, qd: Floats, qdd: Floats) -> tuple[Floats, Floats]:
     """For each body, the base last: f (B, k + 1, 3), the acceleration of its origin relative to free fall,
-    and its
-    spatial gradient.
+    and its spatial gradient.
 
     At r it is f + L r with L = wd~ + w~ w~ (B, k + 1, 3, 3), w~ r = w x r; all in body axes.
     """

@@ -127,8 +127,7 @@ class Amplifiers:
 
     def is_short(self, commands: Floats, asked: Floats, given: Floats, xd: Floats) -> NDArray[np.bool_]:
         """Where the applied torque is below the command at the start of each period, (T, n), at velocities of
-        all
-        coordinates (T, m); with inductance, where the current is at its limit.
+        all coordinates (T, m); with inductance, where the current is at its limit.
         """
         if self.believed is None:
             return np.asarray(np.abs(asked - given) > 0.0)

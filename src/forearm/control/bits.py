@@ -1,6 +1,5 @@
 """Sensor resolution: bits of position or velocity that are equivalent to a few bits of acceleration. Waters
-IV,
-direct acceleration servoing.
+IV, direct acceleration servoing.
 """
 
 from __future__ import annotations
@@ -46,8 +45,7 @@ def bits_needed(
     IV.
 
     A change A of acceleration is one V = A T of velocity differences and one P = V T of position differences,
-    with
-    T the period. The defaults are those of Waters' joint.
+    with T the period. The defaults are those of Waters' joint.
 
     Args:
         position: range of q, rad (m).
@@ -111,12 +109,10 @@ def seen(
     acceleration: float = 1.0,
 ) -> Seen:
     """Effect of rounding on accelerations along a motion: measured directly, from differences of qd, from
-    second
-    differences of q.
+    second differences of q.
 
     Errors are at most half a step A / 2, V / T and 2 P / T^2. The default spans are Waters', as in
-    `bits_needed`;
-    the first two samples, needed to start second differences, are omitted.
+    `bits_needed`; the first two samples, needed to start second differences, are omitted.
     """
     T = check_number(period, "seen, period", above=0.0)
     if motion.duration / T > SAMPLES:

@@ -134,8 +134,7 @@ def feedback(arm: Arm, bandwidth: float | None, inertias: ArrayLike | None) -> F
 
 class Switches:
     """Jumps of the torques along a motion: at switches of acceleration, which the motion lists, and at
-    velocity
-    reversals of joints with dry friction.
+    velocity reversals of joints with dry friction.
     """
 
     def __init__(self, arm: Arm, motion: Motion) -> None:

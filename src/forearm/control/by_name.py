@@ -35,8 +35,7 @@ def setting_for(
     side: Side | None = None,
 ) -> Setting:
     """Settings for making controllers: the motion at every period, and gains that are stable for the arm, or
-    those of
-    given inertias; with elastic joints, stable for the rotors.
+    those of given inertias; with elastic joints, stable for the rotors.
     """
     reference = sampled(arm, motion, period)
     postures = reference.q[np.linspace(0, len(reference.q) - 1, POSTURES).astype(int)]

@@ -1,6 +1,5 @@
 """Controllers as generated code with one interface: a sample in, a voltage out, from the expression graph of
-all
-generated code. In C a function updates the state in place; other languages return it.
+all generated code. In C a function updates the state in place; other languages return it.
 """
 
 from __future__ import annotations
@@ -38,9 +37,9 @@ def controller_code(
     language: str = "c",
     target: str | None = None,
 ) -> Source:
-    """Generate code of a controller, to be called once per period: in C
-    `NAME_step(q, qd, q_wanted, qd_wanted, qdd_wanted, state, voltage)`, which updates the state; in other
-    languages NAME, which takes the state of the law and returns `state_next`.
+    """Generate code of a controller, to be called once per period: in C `NAME_step(q, qd, q_wanted,
+    qd_wanted, qdd_wanted, state, voltage)`, which updates the state; in other languages NAME, which takes the
+    state of the law and returns `state_next`.
 
     If a motor's constants are unknown, the output is `tau` instead of `voltage`.
 

@@ -51,8 +51,7 @@ class Row:
         saturated: share of commands that the drives could not deliver in full.
         loaded_rms, loaded_hand_rms, loaded_saturated: the same with the payload.
         stiffness: feedback stiffness as a share of w^2 M_jj, the smallest of any joint: below 1 where the
-            full
-            stiffness would be unstable.
+            full stiffness would be unstable.
         message: remarks, such as the time of divergence.
     """
 

@@ -90,8 +90,7 @@ def most_torques(arm: Arm) -> Floats:
 
 class Controller(Protocol):
     """Computes torques (n,) from samples; `operations` is the mean cost per sample, multiplications and
-    additions
-    together.
+    additions together.
     """
 
     name: str

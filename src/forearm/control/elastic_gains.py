@@ -30,8 +30,7 @@ def stable_motor_inertias(
     arm: Arm, postures: ArrayLike, bandwidth: float, period: float, delay: int = 0
 ) -> Floats:
     """`stable_inertias` for gains on motors: M_jj (n,) in mid-range, rotors included, reduced where sampled
-    gains would
-    be unstable with the rotor alone, which is what a motor behind a spring accelerates at first.
+    gains would be unstable with the rotor alone, which is what a motor behind a spring accelerates at first.
 
     Args:
         arm: the arm.
@@ -49,8 +48,7 @@ def stable_motor_inertias(
 
 def placed(joint: LinearArm, poles: list[complex], period: float, delay: int) -> Floats:
     """State feedback gains (k,) of one joint that place its sampled poles at e^(p T), and at 0 for a pending
-    command; by
-    Ackermann's formula for (F - 1) / T, which loses no digits for short periods.
+    command; by Ackermann's formula for (F - 1) / T, which loses no digits for short periods.
     """
     F, G = joint.with_delay(period, delay)
     rate, into, size = F / period, G[:, 0] / period, len(F)
@@ -105,8 +103,7 @@ def state_gains(
     damping: float = DAMPING,
 ) -> StateGains:
     """Pole placement for each joint separately, as two sampled masses with a spring in mid-range: two poles
-    at -w, and
-    those of the spring at their own frequency, damped.
+    at -w, and those of the spring at their own frequency, damped.
 
     Args:
         arm: the arm.
@@ -114,8 +111,7 @@ def state_gains(
         period: sampling period, s.
         delay: periods until a command acts, 0 or 1.
         elastic_bandwidth: natural frequency of the spring's two poles, rad/s; None: that of the separate
-            joint,
-            sqrt(K / M + K / B), but at least w.
+            joint, sqrt(K / M + K / B), but at least w.
         damping: their minimum damping ratio; 1: a double pole.
     """
     w, T = check_number(bandwidth, "bandwidth", above=0.0), check_number(period, "period", above=0.0)
@@ -162,8 +158,7 @@ def stable_state_gains(
     damping: float = DAMPING,
 ) -> tuple[StateGains, float]:
     """`state_gains` with the largest bandwidth up to the given one for which the whole arm is stable,
-    linearised in every
-    configuration (m, n); and that bandwidth, at most half of the limit for one mass.
+    linearised in every configuration (m, n); and that bandwidth, at most half of the limit for one mass.
     """
     arms, asked = [linear_arm(arm, q) for q in postures], check_number(bandwidth, "bandwidth", above=0.0)
     w = first = min(asked, 0.5 * largest_bandwidth(period, delay))

@@ -1,6 +1,5 @@
 """First-order extrapolation of torques in all 3n parameters (q, qd, qdd), with slopes from derivatives, from
-pairs
-of states, or from arbitrary points.
+pairs of states, or from arbitrary points.
 
 Waters IV: with six joints the 18 slopes of each torque take 18 pairs of values in which one parameter
 differs. He
@@ -69,8 +68,7 @@ def fitted_slopes(states: ArrayLike, forces: ArrayLike, cut: float = LOST) -> Fi
     the first.
 
     Directions in which the points extend less than `cut` of the longest extent count as undetermined. Other
-    pairs of
-    points add nothing: their differences are linear combinations of these.
+    pairs of points add nothing: their differences are linear combinations of these.
     """
     x, F = as_floats(states, "states"), as_floats(forces, "forces")
     if x.ndim != 2 or F.ndim != 2 or len(x) != len(F) or len(x) < 2:
@@ -114,10 +112,8 @@ class FirstOrder:
     evaluation.
 
     A full evaluation computes torques and slopes. It is repeated after a switch of acceleration, across which
-    the
-    change of inertia with q would cause a first-order error, and after a velocity reversal of a joint with
-    dry friction.
-    Otherwise the error grows with the square of the distance.
+    the change of inertia with q would cause a first-order error, and after a velocity reversal of a joint
+    with dry friction. Otherwise the error grows with the square of the distance.
 
     Args:
         arm: the controller's model of the arm.

@@ -189,8 +189,7 @@ def fixed_point(
     """Generate a function or a control law as C99 in integer arithmetic.
 
     Products use twice the word, sines 64 bits. The state of a law has one format for input and output, and
-    saturates
-    at its range.
+    saturates at its range.
 
     Args:
         arm: the arm.
@@ -228,8 +227,7 @@ def program_in_fixed_point(
     """Generate C for a traced function whose inputs lie within ranges, with the given header lines.
 
     `kept` maps outputs to the inputs of the next call that they become: they share formats, and saturate at
-    their
-    ranges.
+    their ranges.
     """
     graph, both = traced.graph, (traced.inputs, traced.outputs)
     needed = graph.needed(traced.results)
@@ -276,8 +274,7 @@ def _traced(arm: Arm, function: str, settings: dict[str, Any]) -> tuple[Traced, 
 
 def _rounded_out(ends: Range, word: int) -> Range:
     """A range widened so that its ends can be rounded to integers, whose unit is at most 2^-(word - 2) of the
-    larger
-    end.
+    larger end.
     """
     room = max(2.0 ** -(word - 2) * max(abs(ends[0]), abs(ends[1])), 2.0**-LARGEST_FRACTION)
     return ends[0] - room, ends[1] + room

@@ -2,8 +2,7 @@
 IV.
 
 Products and sums are formed in twice the word's width and shifted down with rounding to nearest. The error of
-each
-operation, and the propagated errors of its operands, are summed per box.
+each operation, and the propagated errors of its operands, are summed per box.
 """
 
 from __future__ import annotations

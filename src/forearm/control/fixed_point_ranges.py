@@ -2,11 +2,9 @@
 overflows.
 
 Interval arithmetic ignores dependencies between values, so the ranges of some inputs are subdivided and each
-node
-gets the hull over all pieces; every such subdivision is a bound, and so is their intersection. A sum c x + s
-y with
-the cosine and sine of one angle is no longer than (x, y), which keeps the bounds of rotated vectors from
-growing.
+node gets the hull over all pieces; every such subdivision is a bound, and so is their intersection. A sum c x
++ s y with the cosine and sine of one angle is no longer than (x, y), which keeps the bounds of rotated
+vectors from growing.
 """
 
 from __future__ import annotations

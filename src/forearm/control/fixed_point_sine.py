@@ -1,6 +1,5 @@
 """Integer sine: an angle as a fraction of a turn in 32 bits, which wraps around, and a polynomial over a
-quarter
-turn.
+quarter turn.
 """
 
 from __future__ import annotations

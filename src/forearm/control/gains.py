@@ -70,8 +70,7 @@ def joint_gains(arm: Arm, bandwidth: float, inertias: ArrayLike | None, integral
     """Critically damped gains times inertias d (n,), by default M_jj in mid-range.
 
     Where d is less than M_jj, ki is further reduced by d / M_jj: kp kd > ki M_jj keeps the joint stable
-    (Routh's
-    criterion).
+    (Routh's criterion).
     """
     own = joint_inertias(arm)
     d = own if inertias is None else frozen_array(inertias, (arm.n,), "inertias")
@@ -81,14 +80,11 @@ def joint_gains(arm: Arm, bandwidth: float, inertias: ArrayLike | None, integral
 
 def stable_inertias(arm: Arm, postures: ArrayLike, bandwidth: float, period: float, delay: int = 0) -> Floats:
     """M_jj (n,) in mid-range, reduced where sampled gains times it would be unstable, as for joints that
-    share inertia
-    about parallel axes.
+    share inertia about parallel axes.
 
     The sampled loop multiplies gains by the eigenvalues of M^-1 diag(d). Limited to half of what is stable in
-    every
-    configuration, d = min(M_jj, c / max (M^-1)_jj) with the largest such c: joints without that coupling keep
-    their full
-    inertia.
+    every configuration, d = min(M_jj, c / max (M^-1)_jj) with the largest such c: joints without that
+    coupling keep their full inertia.
 
     Args:
         arm: the arm.
@@ -104,8 +100,7 @@ def stable_inertias(arm: Arm, postures: ArrayLike, bandwidth: float, period: flo
 
 def bearable(own: Floats, inverse: Floats, most: float) -> Floats:
     """d = min(own, c / max (M^-1)_jj), (n,), with the largest c for which no eigenvalue of M^-1 diag(d)
-    exceeds `most`
-    for any M^-1 (m, n, n).
+    exceeds `most` for any M^-1 (m, n, n).
     """
     if _largest_share(inverse, own) <= most:
         return own

@@ -75,8 +75,7 @@ def arm_law_of(
 
 def law_in_hand_space(arm: Arm, law: ArmLaw, most: ArrayLike | None, open_gains: bool) -> Law:
     """A law traced from a sample to voltages, or torques if a motor is unknown; the reference one period
-    ahead is
-    replaced by the present one.
+    ahead is replaced by the present one.
     """
     tracing = Tracing(law.arm, {})
     inputs = dict.fromkeys(INPUTS, arm.n) | {k: v for k, v in law.reads.items() if k == "force"}

@@ -64,8 +64,7 @@ def law_of(
     open_gains: bool = False,
 ) -> Law:
     """A law with the gains of its Python controller, or with the given ones; voltages if every motor is
-    known, else
-    torques.
+    known, else torques.
 
     Voltages and currents stay within the motors' limits, torques within `most` (n,), by default the joints'
     max_effort.

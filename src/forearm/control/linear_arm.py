@@ -22,8 +22,7 @@ TERMS = 18  # terms of the exponential series, for row sums below 1/8
 @dataclass(frozen=True, eq=False)
 class LinearArm:
     """M xdd + D xd + (K + G) x = motor torques at the coordinates `motors` (n,): small motions about rest,
-    links first,
-    then rotors behind springs, m in all. K is the stiffness of springs, G that of gravity.
+    links first, then rotors behind springs, m in all. K is the stiffness of springs, G that of gravity.
     """
 
     M: Floats

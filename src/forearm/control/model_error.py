@@ -27,8 +27,7 @@ def without_friction(arm: Arm) -> Arm:
 
 def without_backlash(arm: Arm) -> Arm:
     """The same arm without backlash and without coupling of rotor spin to the links: the motion of the links
-    then
-    determines that of the motors.
+    then determines that of the motors.
     """
     springs = {
         j.name: dataclasses.replace(j.elasticity, half_gap=0.0, rotor_axis=None)
@@ -46,15 +45,12 @@ def without_gravity(arm: Arm) -> Arm:
 
 def perturbed(arm: Arm, share: float, seed: int = 0) -> Arm:
     """The arm with its measured parameters off by up to a share, uniformly distributed; lengths, gear ratios
-    and limits
-    stay.
+    and limits stay.
 
     Perturbed are masses, centres and inertias of links; rotors, torque constants and resistances of motors;
-    friction
-    with its bristles, bearing friction, and gear losses (1 - efficiency, breakaway); stiffness, damping and
-    gap of
-    springs. A tensor is scaled as a whole, so that it stays physically consistent, and so is the curve of a
-    spring.
+    friction with its bristles, bearing friction, and gear losses (1 - efficiency, breakaway); stiffness,
+    damping and gap of springs. A tensor is scaled as a whole, so that it stays physically consistent, and so
+    is the curve of a spring.
 
     Args:
         arm: the arm.

@@ -24,8 +24,7 @@ Instant = tuple[Floats, Floats, Floats, Floats, Floats]
 @dataclass(frozen=True, eq=False)
 class MotorReference:
     """Reference over k + 1 periods: states of links and motors at their start, (k + 1, n) each, and torques
-    for the
-    middle of the period in which they act.
+    for the middle of the period in which they act.
     """
 
     period: float

@@ -25,10 +25,8 @@ class PathLength:
     evaluations.
 
     It never extends across a switch of acceleration, which the motion lists as `switches`, nor across a
-    velocity reversal
-    of a joint with dry friction: there it restarts with order + 1 evaluations in consecutive samples. Waters
-    IV, path
-    length extrapolation.
+    velocity reversal of a joint with dry friction: there it restarts with order + 1 evaluations in
+    consecutive samples. Waters IV, path length extrapolation.
 
     Args:
         arm: the controller's model of the arm.
@@ -104,8 +102,7 @@ class PathLength:
 
 def extrapolated(knots: list[tuple[float, Floats]], s: float) -> Floats:
     """The polynomial through torques at path lengths (s_k, F_k), all different, at s: divided differences
-    from the last
-    point backwards.
+    from the last point backwards.
     """
     ways = [way for way, _ in reversed(knots)]
     row = [force for _, force in reversed(knots)]

@@ -32,8 +32,7 @@ Floats = NDArray[np.float64]
 @dataclass(frozen=True, eq=False)
 class Pairs:
     """Paul's pairs at m points of a motion: times (m,), q, qd (m, n), D (m, n, n), E (m, n), and the
-    operations spent on
-    them.
+    operations spent on them.
     """
 
     t: Floats
@@ -74,10 +73,8 @@ class Precomputed:
     measured q, qd.
 
     Errors are corrected through the accelerations. Distances are scaled by the spans of the motion, and the
-    search walks
-    from the last pair to its neighbours while they are nearer. The cost of computing the pairs is
-    `pairs.operations`, not
-    included in `operations`. Waters IV, Paul.
+    search walks from the last pair to its neighbours while they are nearer. The cost of computing the pairs
+    is `pairs.operations`, not included in `operations`. Waters IV, Paul.
 
     Args:
         arm: the controller's model of the arm.
@@ -120,8 +117,7 @@ class Precomputed:
 
 def walked(places: Floats, x: Floats, start: int) -> tuple[int, int]:
     """The point (m, p) nearest to x (p,) found by walking to a neighbour while it is nearer, and the number
-    of points
-    visited.
+    of points visited.
     """
 
     def distance(k: int) -> float:

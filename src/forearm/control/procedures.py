@@ -49,12 +49,10 @@ class AtSpeed:
 @dataclass(frozen=True, eq=False)
 class Procedure:
     """Pairs D (k1, ..., kp, m, n, n), E (k1, ..., kp, m, n) of a family: at grid values of each parameter,
-    and m phases
-    from 0 to 1.
+    and m phases from 0 to 1.
 
     Torques are D qdd + E with D and E interpolated linearly in each parameter and in the phase, the elapsed
-    share of
-    the duration: D and E are continuous where accelerations jump.
+    share of the duration: D and E are continuous where accelerations jump.
     """
 
     grids: tuple[Floats, ...]

@@ -124,8 +124,7 @@ def default_motion(arm: Arm, duration: float = 2.0) -> Switching | SmoothMotion:
     """The default motion for comparing controllers: every joint moves, a third of the time at full speed.
 
     Constant accelerations, synchronised; neighbours move in opposite directions, by 40 % of their range but 2
-    rad (0.5 m)
-    at most. Waters III. If joints are elastic, the same path with continuous snap.
+    rad (0.5 m) at most. Waters III. If joints are elastic, the same path with continuous snap.
 
     Args:
         arm: the arm.

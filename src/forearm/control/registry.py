@@ -47,8 +47,7 @@ DISTANCE = 0.2  # m from the axes to the counterweights
 @dataclass(frozen=True, eq=False)
 class Setting:
     """Settings for making controllers: the model of the arm, the motion, gains, timing of the loop; and the
-    side on which
-    sensors are, None if unknown.
+    side on which sensors are, None if unknown.
     """
 
     arm: Arm
@@ -71,8 +70,7 @@ class ControllerTrial:
     """A controller ready to run: its model, the required change of the plant, and the joints (n,) it moves.
 
     `stiffness` is the feedback stiffness as a share of w^2 M_jj, the smallest of any joint; NaN if there is
-    none or it is
-    unknown. Accelerometers are read only if `sees_accelerations`.
+    none or it is unknown. Accelerometers are read only if `sees_accelerations`.
     """
 
     controller: Controller

@@ -34,8 +34,7 @@ def rollout_controller(
     open_gains: bool = False,
 ) -> TracedController:
     """A control law for `Kernel.simulate`, with the reference at each step: the torques of the controller of
-    that name in
-    Python.
+    that name in Python.
 
     Args:
         arm: the controller's model of the arm.
@@ -48,8 +47,7 @@ def rollout_controller(
         gains: of torques, or of accelerations for "computed_torque"; None: those of the bandwidth.
         friction: whether friction is in the law's model.
         open_gains: whether gains are runtime inputs, so that other gains need no recompilation: `gains` of
-            the
-            controller, (3 n,) as `gains_row` makes them, or (B, 3 n).
+            the controller, (3 n,) as `gains_row` makes them, or (B, 3 n).
     """
     check_arm(arm, "rollout_controller", moves=True)
     formula = CONTROL_LAWS[check_choice(law, CONTROL_LAWS, "rollout_controller, law")]

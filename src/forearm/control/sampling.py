@@ -22,8 +22,8 @@ def sampling_period(frequency: float) -> float:
 
 
 def natural_frequencies(arm: Arm, q: ArrayLike, stiffness: ArrayLike | None = None) -> Floats:
-    """Natural frequencies of an arm about a configuration, rad/s, ascending: w^2 are the eigenvalues of
-    M^-1 (K + dg/dq). NaN for unstable modes.
+    """Natural frequencies of an arm about a configuration, rad/s, ascending: w^2 are the eigenvalues of M^-1
+    (K + dg/dq). NaN for unstable modes.
 
     Args:
         arm: the arm.

@@ -183,8 +183,7 @@ Told = tuple[Floats, Floats]  # positions and velocities
 
 class Readings:
     """Sensors in a run: readings at each period from a state (m,), whose first n coordinates are those of
-    links, and
-    whose coordinates `motors` (n,) are those of motors.
+    links, and whose coordinates `motors` (n,) are those of motors.
     """
 
     def __init__(

@@ -1,10 +1,8 @@
 """A store of typical trajectories: torques recorded where the arm has been, computed in advance or learnt
-from
-practice.
+from practice.
 
 Waters IV: the store covers the regions that typical motions pass through; a new motion is learnt by executing
-it and
-recording which torques caused which accelerations, which is Raibert's approach. That needs no model.
+it and recording which torques caused which accelerations, which is Raibert's approach. That needs no model.
 """
 
 from __future__ import annotations
@@ -171,8 +169,7 @@ class Store:
 
 def empty_store(arm: Arm, motion: Motion) -> Store:
     """A store without points, with distances scaled by the spans of a motion: of each coordinate, velocity
-    and
-    acceleration.
+    and acceleration.
     """
     states = np.concatenate(
         states_along(arm, check_motion(arm, motion), np.linspace(0.0, motion.duration, 101)), axis=1
@@ -201,8 +198,7 @@ class Stored:
     """Torques from a store at the reference state.
 
     The search walks from the last point, and covers the whole store if that finds nothing within reach;
-    `missed` counts
-    samples without a match. Waters IV.
+    `missed` counts samples without a match. Waters IV.
 
     Args:
         arm: the controller's model of the arm.

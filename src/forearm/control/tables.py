@@ -58,8 +58,7 @@ def full_tables(n: int = 6, values: int = 5) -> dict[str, FullTable]:
     derivatives.
 
     `forces` has 3n parameters and n numbers per point, `D, E` 2n parameters and n^2 + n numbers. Waters IV,
-    complete
-    coverage.
+    complete coverage.
     """
     n, values = (check_whole(x, what, 1, 1000) for x, what in ((n, "n"), (values, "values")))
     kinds = {"forces": (3 * n, n), "D, E": (2 * n, n * n + n)}
@@ -109,8 +108,7 @@ def table_error(
     arm: Arm, values: int, half_widths: tuple[ArrayLike, ...], checked: int = 1000, seed: int = 1
 ) -> TableError:
     """Build a full table of an arm of few joints over |q|, |qd|, |qdd| <= half_widths ((n,) each), and test
-    it at random
-    states.
+    it at random states.
 
     Errors are relative to the largest torque found. For three joints and more such a table is too large.
     """

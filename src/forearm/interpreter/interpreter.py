@@ -22,8 +22,7 @@ class Interpreter:
     """Swartz's `sim` for an arm: lines in, text out.
 
     At a terminal an error is reported and the session continues. Otherwise the first error ends it, reported
-    with its line
-    number, since later lines may be answers to a prompt that was never issued.
+    with its line number, since later lines may be answers to a prompt that was never issued.
     """
 
     def __init__(

@@ -30,8 +30,7 @@ YES_NO = {"yes": True, "no": False}
 
 def simulated(session: Session, answers: Answers) -> tuple[Simulation, Variables]:
     """Prompt, simulate, and return the simulation, joined with the earlier one if it is continued, and the
-    variables at its
-    end.
+    variables at its end.
     """
     is_new = answers.choice("New simulation, or continue the last one? (new or continue)", NEW)
     before = None if is_new else _to_go_on(session)

@@ -49,10 +49,9 @@ class Variables:
     Swartz (11), (12).
 
     `arm` has the gravity of this session, (0, 0, -gravity), and its currents follow the voltages without
-    delay. `kept` is the
-    one of torque and voltage that was set, which stays when omega changes. A voltage that was set is the
-    converter's output
-    for `asked`. Both are None for an arm with incompletely specified motors.
+    delay. `kept` is the one of torque and voltage that was set, which stays when omega changes. A voltage
+    that was set is the converter's output for `asked`. Both are None for an arm with incompletely specified
+    motors.
     """
 
     arm: Arm

@@ -63,8 +63,7 @@ Box = tuple[float, float, float, float]
 @drawn
 def comparison_figure(comparison: Comparison) -> Any:
     """The matplotlib figure: one point per controller on logarithmic axes, with a line to its error under an
-    unknown
-    payload.
+    unknown payload.
     """
     figure = new_figure(WIDE, 7.0)
     axes = figure.add_subplot()

@@ -1,10 +1,8 @@
 """Common style of all figures: a white background, colours and dashes that are distinguishable without colour
-vision,
-reproducible files.
+vision, reproducible files.
 
 The background is white and opaque in every format, so that a picture looks the same on paper, on a light page
-and on a
-dark one.
+and on a dark one.
 """
 
 from __future__ import annotations
@@ -98,8 +96,7 @@ def dash(k: int) -> Any:
 
 def shown(name: str) -> str:
     """A name as plain text, never as mathematics nor hidden by a leading underscore; long names are
-    abbreviated in the
-    middle.
+    abbreviated in the middle.
     """
     text = name if len(name) <= LONGEST else f"{name[: LONGEST // 2 - 2]}...{name[-(LONGEST // 2) :]}"
     text = text.replace("$", r"\$")

@@ -86,8 +86,7 @@ def _panels(plan: Plan) -> dict[str, Floats]:
 
 def _draw_limits(axis: Any, plan: Plan, quantity: str, block: Floats, thin: slice) -> bool:
     """Draw the limits of torques and voltages of a time-optimal plan, except those far above all curves;
-    return whether there
-    are any.
+    return whether there are any.
     """
     name = "torque" if "force" in quantity else quantity
     if plan.timing is None or name not in ("torque", "voltage"):

@@ -15,8 +15,7 @@ from forearm.plots.figure import shown as shown_name
 @drawn
 def precision_figure(arm: Arm, study: PrecisionStudy, swept: int, shown: int) -> Any:
     """Acceleration of one joint against the position of another, each method in single precision compared
-    with double, and
-    cond(M).
+    with double, and cond(M).
     """
     figure = new_figure(WIDTH, 7.2)
     axes = figure.subplots(len(METHODS) + 2, 1, sharex=True)

@@ -91,8 +91,7 @@ def schedule_figures() -> dict[str, Any]:
 @drawn
 def gantt_figure(schedule: TaskSchedule, title: str = "") -> Any:
     """Gantt chart: one row per processor, one box per task, coloured by group, split into as many bands as
-    keep names
-    readable.
+    keep names readable.
 
     Beyond 16 processors, idle ones after the last active one are not drawn.
     """

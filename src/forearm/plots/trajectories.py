@@ -1,6 +1,5 @@
 """Planned motions: curves over time, and the phase plane of position and squared velocity, in which full
-acceleration is
-a straight line.
+acceleration is a straight line.
 """
 
 from __future__ import annotations
@@ -109,8 +108,7 @@ def phase_figure(
 @drawn
 def waters_figure() -> Any:
     """Waters Fig. 5: the fastest motion A-C-D-B, one at half the acceleration A-E-F-B, and the curves that
-    leave A and reach
-    B.
+    leave A and reach B.
     """
     a, v, lower, upper = WATERS_LIMITS
     limits = MotionLimits(a, v, lower, upper)

@@ -1,7 +1,7 @@
 """Forward dynamics: the motion of an arm under torques, voltages or a controller.
 
-`Schedule` holds inputs over time; `Simulation` is the result, which can be saved, loaded, plotted and
-played in a browser.
+`Schedule` holds inputs over time; `Simulation` is the result, which can be saved, loaded, plotted and played
+in a browser.
 """
 
 from forearm.simulation.arguments import Accuracy, Ending, Sampling

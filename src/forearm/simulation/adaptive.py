@@ -57,8 +57,7 @@ def integrate(
     at_once: StepsAtOnce | None = None,
 ) -> DenseSolution:
     """Integrate q'' = f(t, q, qd) from t0 to t1 with a local error within atol + rtol |y| in every component
-    of
-    q and qd.
+    of q and qd.
 
     Steps end at the breakpoints. Between two of them f is called only for start <= t < end, so that an input
     that jumps at a breakpoint is seen from one side. `progress` is called after every step, or after each

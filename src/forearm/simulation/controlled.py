@@ -25,8 +25,7 @@ class Run(Simulation):
     """A simulation of a plant under a controller, sampled at the start of each period and at the end.
 
     The last sample has no command: there `tau`, `voltage`, `asked` and `saturated` are those held until then.
-    A
-    run that diverged ends with the last sample that is within bounds.
+    A run that diverged ends with the last sample that is within bounds.
 
     Attributes:
         controller: name of the controller.
@@ -37,8 +36,8 @@ class Run(Simulation):
         asked: commanded torques (T, n), N m (N).
         saturated: (T, n), where the applied torque is below the commanded one.
         operations: operations of the controller per period.
-        measured_motor: motor positions and speeds divided by the gear ratios as reported by the sensors,
-            (T, n) each; None: no sensors on motors.
+        measured_motor: motor positions and speeds divided by the gear ratios as reported by the sensors, (T,
+            n) each; None: no sensors on motors.
     """
 
     controller: str
@@ -138,8 +137,8 @@ class Run(Simulation):
 
     def columns(self) -> dict[str, Array]:
         """The table of a simulation, with wanted_q1.., wanted_qd1.., wanted_qdd1.., measured_q1..,
-        measured_qd1..,
-        asked1.., saturated1.. (1 or 0), and measured_motor_q1.., measured_motor_qd1.. if motors have sensors.
+        measured_qd1.., asked1.., saturated1.. (1 or 0), and measured_motor_q1.., measured_motor_qd1.. if
+        motors have sensors.
         """
         more = self.blocks()
         return super().columns() | {

@@ -1,6 +1,5 @@
 """Energy balance: supplied = kinetic + potential + stored in springs, bristles and winding inductance + lost
-in
-bearings, gears, friction, windings and springs.
+in bearings, gears, friction, windings and springs.
 
 Between samples the motion is the method's dense output, or the cubic Hermite interpolant of positions and
 velocities; powers are integrated by four-point Gauss quadrature.
@@ -77,8 +76,7 @@ class Books:
 
 def _added_up(course: Course, flow: Flow) -> tuple[dict[str, Floats], dict[str, Floats]]:
     """Energies, and cumulative losses by kind. For held torques without losses the work is tau (q_new - q) to
-    the
-    last bit.
+    the last bit.
     """
     simulator, t, q, qd = course.simulator, course.t, course.q, course.qd
     coordinates, n = simulator.coordinates, simulator.arm.n

@@ -145,9 +145,8 @@ def bracketed(g: Callable[[float], float], low: float, high: float, width: float
     """A point just past a sign change of g within (low, high], to the given bracket width.
 
     ITP method: interpolate, truncate and project (I. F. D. Oliveira, R. H. C. Takahashi, An enhancement of
-    the
-    bisection method, ACM Trans. Math. Software 47, 2020), at most one iteration more than bisection. Returns
-    `high` if g has one sign at both ends.
+    the bisection method, ACM Trans. Math. Software 47, 2020), at most one iteration more than bisection.
+    Returns `high` if g has one sign at both ends.
     """
     g_low, g_high = g(low), g(high)
     if g_high == 0.0 or (g_low > 0.0) == (g_high > 0.0):

@@ -103,8 +103,7 @@ class SimulatedPlant:
 
     def move(self, times: Floats, u: Floats, h: float, record: int = 1) -> int:
         """Take steps of h at these times under u, (n,) or (steps + 1, n), recording every `record`-th; return
-        how
-        many were taken before the run ended.
+        how many were taken before the run ended.
         """
         steps, track, before = len(times) - 1, self.track, self._numbers.copy()
         k = self.substeps

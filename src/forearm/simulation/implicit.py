@@ -135,8 +135,7 @@ class Radau:
         self, equations: StageEquations, t: float, y: Floats, h: float, scale: Floats
     ) -> tuple[Floats, float, int] | None:
         """Stages Z_i = Y_i - y to `left` times `scale`, the contraction rate and the number of iterations;
-        None if
-        the iteration did not converge.
+        None if the iteration did not converge.
         """
         Z, rate, size_before = self._guess(h), 0.0, 0.0
         for k in range(NEWTON_STEPS):
@@ -159,8 +158,7 @@ class Radau:
         self, t: float, y: Floats, rate: Floats, h: float
     ) -> tuple[StageEquations, StageEquations]:
         """Newton matrices of the stages and of the error estimate, recomputed when the Jacobian or the step
-        size
-        changed.
+        size changed.
         """
         if self._blocks is None:
             self._blocks = differences(self.system, t, y, rate)

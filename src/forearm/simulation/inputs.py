@@ -1,6 +1,5 @@
 """Inputs of an arm, torques or voltages: a constant, a schedule, a function of time or a controller,
-optionally
-through a DAC.
+optionally through a DAC.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ Controller = Callable[[float, Floats, Floats], ArrayLike]
 @dataclass(frozen=True, eq=False)
 class Converter:
     """A DAC in front of an arm's amplifiers, voltage (or torque, for torque amplifiers) = DACOut x gain;
-    `gains`
-    (n,), 1 where the arm defines none.
+    `gains` (n,), 1 where the arm defines none.
     """
 
     dac: DAC

@@ -18,10 +18,8 @@ Line = Callable[[float, float, Floats, Floats], tuple[Floats, Floats]]
 
 class MachineSteps:
     """An arm with inputs that are linear between breakpoints. A batch ends where a joint passes `limits`;
-    with
-    dry friction, where a joint sticks, breaks loose or passes the velocity `slow` (m,); with backlash, where
-    a
-    flank is met or left.
+    with dry friction, where a joint sticks, breaks loose or passes the velocity `slow` (m,); with backlash,
+    where a flank is met or left.
     """
 
     def __init__(

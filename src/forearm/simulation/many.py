@@ -1,6 +1,5 @@
 """Batched simulation: rows that differ in state, input, arm parameters and controller gains, thousands per
-call
-of machine code.
+call of machine code.
 """
 
 from __future__ import annotations
@@ -66,8 +65,7 @@ def simulate_many(
     progress: Progress | None = None,
 ) -> Rollout:
     """Final states of many simulations, and summaries accumulated during the runs: rows may differ in state,
-    input,
-    arm parameters and controller gains, and share one compiled function.
+    input, arm parameters and controller gains, and share one compiled function.
 
     Args:
         arm: the arm.

@@ -1,7 +1,7 @@
 """Runge-Kutta methods as data: a self-checking tableau, and one step of an explicit method.
 
-A system is q'' = f(t, q, qd); internally y stacks q and qd along a first axis of length two, so that
-y' = F(t, y) = (qd, f).
+A system is q'' = f(t, q, qd); internally y stacks q and qd along a first axis of length two, so that y' =
+F(t, y) = (qd, f).
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ class Tableau:
 
     `a` is square, or the rows below the diagonal for an explicit method; `b_embedded` are the weights of the
     embedded solution of order `order_embedded` that estimates the error; row i of `dense` holds the
-    coefficients
-    of theta, theta^2, ... in b_i(theta), the weights of y(t + theta h).
+    coefficients of theta, theta^2, ... in b_i(theta), the weights of y(t + theta h).
     """
 
     name: str

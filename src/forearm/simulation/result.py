@@ -190,8 +190,7 @@ class Simulation:
 
         q is the cubic Hermite interpolant of the neighbouring samples' q and qd, and qd its derivative. For a
         smooth motion the error of q is of fourth order in the sample spacing, that of qd of third order. At a
-        jump
-        the value after it is returned.
+        jump the value after it is returned.
         """
         asked = as_floats(t, "at")
         if asked.ndim > 1:
@@ -265,8 +264,7 @@ class Simulation:
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
         """Plot positions, velocities, torques, voltages, energies and events with matplotlib; save the figure
-        if a path
-        is given.
+        if a path is given.
         """
         from forearm.plots.motion import motion_picture, save_figure
 
@@ -277,8 +275,7 @@ class Simulation:
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
         """Write an offline page of the studio that plays the simulation: the moving arm, the curves of its
-        joints, and
-        all other functions of the studio.
+        joints, and all other functions of the studio.
         """
         from forearm.viewer.door import write_recording
 

@@ -22,8 +22,7 @@ Floats = NDArray[np.float64]
 @dataclass(frozen=True, eq=False)
 class RowInputs:
     """Inputs under the argument names of `Kernel.simulate`: (n,), or (B or 1, steps or 1, n); or a
-    controller.
-    `is_held` means that the input is the same at every step.
+    controller. `is_held` means that the input is the same at every step.
     """
 
     torque: Floats | None = None

@@ -1,6 +1,5 @@
 """Arm parameters that differ from row to row, as open parameters of one kernel: named values, and bodies
-added
-to links, a payload in the hand and counterweights, which are merged into the links that carry them.
+added to links, a payload in the hand and counterweights, which are merged into the links that carry them.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ SAME = 1e-12  # rounding error of numbers near 1
 @lru_cache(maxsize=32)
 def added_bodies(arm: Arm) -> dict[str, tuple[str, Floats]]:
     """Bodies that can be added to an arm: "payload", and "counterweight.LINK" for each moving link; with the
-    link
-    that carries it and its frame in that link's. Links and joints with such names keep them.
+    link that carries it and its frame in that link's. Links and joints with such names keep them.
     """
     named = {*(link.name for link in arm.links), *(joint.name for joint in arm.tree)}
     made = {} if "payload" in named else {"payload": (arm.hand.link, arm.hand.pose)}

@@ -46,8 +46,7 @@ REACHED = 1e-6
 @dataclass(frozen=True, eq=False)
 class Schedule:
     """Values over time, each held until the next or linearly interpolated. The last value holds after the
-    last
-    time; before the first time the schedule is undefined.
+    last time; before the first time the schedule is undefined.
 
     Args:
         times: times (K,), increasing, s.
@@ -118,10 +117,8 @@ class Schedule:
         """Read a schedule from a CSV or Parquet file with a column of times and one per joint, in any order.
 
         The times are `t` or `time`; the column of a joint is its name, or voltage, v, torque, tau or u
-        followed by
-        its number from 1. Every joint needs its column. From the table of a motion, such as a plan or a log,
-        one
-        quantity is read; a warning lists the ignored columns.
+        followed by its number from 1. Every joint needs its column. From the table of a motion, such as a
+        plan or a log, one quantity is read; a warning lists the ignored columns.
 
         Args:
             path: the file.
@@ -169,8 +166,7 @@ class Schedule:
 
     def check_for(self, arm: Arm, quantity: Quantity) -> None:
         """Refuse to drive an arm with other joints, or with the wrong quantity (torques in place of voltages
-        or vice
-        versa).
+        or vice versa).
 
         Args:
             arm: the arm to drive.
@@ -288,8 +284,7 @@ class Schedule:
 
 def _meanings(joints: Sequence[str]) -> dict[str, set[tuple[int, Quantity | None]]]:
     """Possible meanings of each column name: (joint, quantity), and (-1, None) for the time, which takes
-    precedence
-    over a joint's name.
+    precedence over a joint's name.
     """
     meanings: dict[str, set[tuple[int, Quantity | None]]] = {name: {(-1, None)} for name in TIMES}
     for i, name in enumerate(joints):

@@ -46,8 +46,7 @@ class DenseSolution:
     """The steps t (k,), q and qd (k, n); call it to interpolate between them.
 
     `component` is the joint responsible for a failure, if any; passing `next_step` as first_step of a run
-    from the
-    last state continues as if there had been only a breakpoint, bit for bit.
+    from the last state continues as if there had been only a breakpoint, bit for bit.
     """
 
     t: Floats

@@ -1,6 +1,5 @@
 """Stability of fixed steps: decay rates due to viscous friction and back-EMF, spring frequencies, and the
-longest
-stable step.
+longest stable step.
 """
 
 from __future__ import annotations
@@ -36,8 +35,7 @@ PUSH = 1e-3  # V: every motor's limit is above it
 
 def fastest_decay(simulator: Simulator, q: Floats) -> tuple[complex, int]:
     """The largest rate, 1/s, at which M(q) qdd = -B qd decays, and the degree of freedom that dominates that
-    mode.
-    With springs the rate is complex; its imaginary part is the angular frequency.
+    mode. With springs the rate is complex; its imaginary part is the angular frequency.
     """
     damping, stiffness = _local_terms(simulator.coordinates, simulator.voltage)
     if not damping.any() and not stiffness.any():
@@ -108,8 +106,7 @@ def _mobility(simulator: Simulator, q: Floats) -> Floats:
 @lru_cache(maxsize=MOST_KEPT)
 def _local_terms(coordinates: Coordinates, voltage: bool) -> tuple[Floats, Floats]:
     """Drive contributions to links and rotors, (m, m) each: damping by viscous friction and back-EMF, and the
-    maximum
-    stiffness of springs, with their damping. Bristles are integrated stably at any step size.
+    maximum stiffness of springs, with their damping. Bristles are integrated stably at any step size.
     """
     m, arm = coordinates.bodies, coordinates.arm
     D, K = np.zeros((m, m)), np.zeros((m, m))
@@ -145,8 +142,7 @@ def longest_step(method: str, rate: complex) -> float:
 @cache
 def _decay_times(method: str, angle: float) -> float:
     """Stability limit in decay times: where |R(-x)| = 1 for the method's polynomial R, along the direction of
-    the
-    rate. Undamped oscillations are treated as having the angle at which the limit exists.
+    the rate. Undamped oscillations are treated as having the angle at which the limit exists.
     """
     c, a, b = tableau_of(method).floats
     stages = len(c)
@@ -177,10 +173,8 @@ def warn_of_long_steps(
     """Warn if steps of this length are unstable for a drive, whose simulated motion would be spurious.
 
     `instead` is a remedy other than shorter steps, `callers` the number of functions between the user and
-    this
-    one. One warning is issued, for the first configuration concerned; configurations are checked until one
-    has so
-    much margin that no other can lack it. Returns the step as a share of the longest stable one.
+    this one. One warning is issued, for the first configuration concerned; configurations are checked until
+    one has so much margin that no other can lack it. Returns the step as a share of the longest stable one.
     """
     share = 0.0
     for q in postures:

@@ -1,6 +1,5 @@
 """Initial state and time of a run, given or from the end of another run, whose checkpoint is validated; and
-the
-clock of its fixed steps.
+the clock of its fixed steps.
 """
 
 from __future__ import annotations

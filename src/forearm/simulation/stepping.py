@@ -132,8 +132,7 @@ class TakenSteps:
     """A batch of steps: the times and states (k,) and (k, 2, n) they reach, their sizes (k,) and dense output
     (k, p, 2, n); the number of rejections; and the rate, step size and error from which the next starts. If
     `is_over`, the next step must be taken, or refused, by the caller; `crossing` is its size and dense output
-    if
-    its error is acceptable but an event lies within it.
+    if its error is acceptable but an event lies within it.
     """
 
     t: Floats
@@ -233,13 +232,11 @@ def unfinite(y: Floats, rates: Sequence[Floats], y_before: Floats) -> Failure | 
 
 def hermite(rate: Floats, nodes: Sequence[tuple[float, Floats, Floats]], h: float) -> Floats:
     """The polynomial that interpolates q, qd and qdd at the start and at nodes (theta, increment of y, rate);
-    its
-    derivative for qd.
+    its derivative for qd.
 
     With the end as the only node the errors are O(h^6) in q and O(h^5) in qd; with the middle as well, O(h^9)
     and O(h^8); for qd never above the order of the method. Increments rather than states keep it smooth down
-    to
-    the smallest steps.
+    to the smallest steps.
     """
     powers = np.arange(1, 3 * len(nodes) + 3)
     D = np.zeros((len(powers), rate.shape[1]))

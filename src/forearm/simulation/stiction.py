@@ -139,8 +139,7 @@ class DryFriction:
 
 def _stribeck_speeds(coordinates: Coordinates) -> Floats:
     """Stribeck velocity of each coordinate, infinite where dry friction does not depend on speed or is
-    modelled by
-    bristles.
+    modelled by bristles.
     """
     made = np.full(coordinates.count, np.inf)
     bristled = {b.body for b in coordinates.bristles}

@@ -44,12 +44,11 @@ def symplectic_step(
     tableau: Tableau, velocity: Pairing, force: Pairing, q: ArrayLike, p: ArrayLike, h: float
 ) -> tuple[Floats, Floats]:
     """One step of q' = velocity(q, p) = M(q)^-1 p, p' = force(q, qd) = dT/dq - dV/dq at constant qd, by
-    midpoint
-    or gauss4.
+    midpoint or gauss4.
 
     Both functions accept (..., n); the state may be a batch (..., n). The stages are iterated to rounding, so
-    that
-    the step is symplectic and reversible (-h leads back) to rounding, and depends on nothing but the state.
+    that the step is symplectic and reversible (-h leads back) to rounding, and depends on nothing but the
+    state.
     """
     if tableau not in SYMPLECTIC:
         names = " or ".join(repr(m.name) for m in SYMPLECTIC)
@@ -91,8 +90,7 @@ def _stage_rates(tableau: Tableau, velocity: Pairing, force: Pairing, y: Floats,
 
 def _relative(change: Floats, K: Floats, y: Floats, h: float) -> float:
     """Relative change of positions and momenta due to a change of the rates, each as a share of the largest
-    of its
-    kind.
+    of its kind.
     """
     changes, rates, sizes = (np.abs(x).max(axis=(1, 2)).tolist() for x in (change, K, y))
     return max(

@@ -36,8 +36,7 @@ THERE = 1e-6  # of the interval to the next sample: a switch this close is at it
 
 class Track:
     """Samples of all coordinates until an event ends the run: a limit if `stops`, or `until` crossing 0.
-    `joint_of`
-    maps each coordinate to its degree of freedom.
+    `joint_of` maps each coordinate to its degree of freedom.
     """
 
     def __init__(
@@ -204,8 +203,7 @@ Supply = Callable[[Floats, Floats], Flow]
 @dataclass(frozen=True, eq=False)
 class Course:
     """A motion: samples t (T,), q and qd (T, m) of all coordinates, interpolation between them, and the
-    input,
-    computed on demand.
+    input, computed on demand.
 
     `supply(given, qd)` returns the flow; `is_held`: the input is constant between two samples; `is_asking`:
     it is
@@ -236,8 +234,7 @@ def before_zero(g: Floats) -> Floats:
 
 def first_to_go(q: Floats, qd: Floats) -> tuple[int, int]:
     """The first non-finite row of states (T, n) whose last is non-finite, and its joint; of several, the
-    fastest
-    before.
+    fastest before.
     """
     bad = ~(np.isfinite(q) & np.isfinite(qd))
     row = int(np.argmax(bad.any(axis=1)))
@@ -278,12 +275,9 @@ def changing_flanks(simulator: Simulator, t: Floats, q: Floats, qd: Floats) -> l
 
 def drive_states(course: Course) -> dict[str, Floats]:
     """Drive states at the samples, (T, n) each: `motor_q` and `motor_qd`, motor angles and speeds over gear
-    ratios, and
-    `spring`, the spring torque, if joints are elastic; `bristle` and `motor_bristle`, the bristle deflections
-    of the
-    joint and of its rotor; `current` if it is a state. Joints without such a state have the value of a rigid
-    drive,
-    or 0.
+    ratios, and `spring`, the spring torque, if joints are elastic; `bristle` and `motor_bristle`, the bristle
+    deflections of the joint and of its rotor; `current` if it is a state. Joints without such a state have
+    the value of a rigid drive, or 0.
     """
     c, q, qd = course.simulator.coordinates, course.q, course.qd
     made: dict[str, Floats] = {}
@@ -349,8 +343,7 @@ def most_efforts(simulator: Simulator) -> Floats:
 
 def behind_windings(simulator: Simulator) -> Supply:
     """Voltages on windings whose currents are coordinates. The power is losses plus mechanical power; the
-    rest of the
-    supply goes into the magnetic field.
+    rest of the supply goes into the magnetic field.
     """
     arm, c = simulator.arm, constants_of(simulator.arm)
     freedoms, places = np.array(list(simulator.coordinates.currents.items()), dtype=np.intp).T

@@ -1,10 +1,8 @@
 """Trajectories: bang-bang motions through points, straight Cartesian lines and more, each stored by its
-defining
-parameters.
+defining parameters.
 
 A request states the goal; the resulting motion is evaluated as q, qd, qdd at any time. Only `planning`
-involves
-torques.
+involves torques.
 """
 
 from typing import Any

@@ -76,14 +76,10 @@ def chosen_motion(problem: PlanningProblem) -> tuple[Switching, MotionLimits]:
     """The fastest motion found that exceeds no drive limit, and the limits it was planned within.
 
     By itself joint j can accelerate by (drive limit - gravity and friction) / M_jj, in the worst
-    configuration along the
-    lines between the points, at each velocity; its top velocity minimises its own duration. It needs only
-    enough
-    acceleration to keep up with the slowest joint of each segment. One common factor on all accelerations is
-    raised until
-    0.999 of a limit is used. If velocity alone uses a large share of a limit, lower and higher top velocities
-    are tried
-    too.
+    configuration along the lines between the points, at each velocity; its top velocity minimises its own
+    duration. It needs only enough acceleration to keep up with the slowest joint of each segment. One common
+    factor on all accelerations is raised until 0.999 of a limit is used. If velocity alone uses a large share
+    of a limit, lower and higher top velocities are tried too.
     """
     top = problem.capability.best_velocities
     if not problem.moves:
@@ -134,8 +130,7 @@ def _needed(problem: PlanningProblem, top: Array) -> Array:
     v.
 
     If the request gives velocities, there may be no room for such gentle braking, and each joint uses its
-    full
-    capability.
+    full capability.
     """
     alone = problem.capability.accelerations(top)
     if (np.nan_to_num(problem.qd) != 0.0).any():
@@ -153,8 +148,7 @@ def _with_largest_factor(
     problem: PlanningProblem, needed: Array, top: Array, factor: float, target: float
 ) -> Candidate:
     """The motion with the largest feasible factor, to CLOSE, by the secant method; too small factors may be
-    infeasible,
-    as given velocities then cannot be braked.
+    infeasible, as given velocities then cannot be braked.
     """
     rest = problem.capability.share_at_rest
     low, high, at_low, at_high = 0.0, np.inf, rest, np.inf

@@ -1,8 +1,8 @@
 """Synchronised bang-bang motions of all joints between two states at maximum acceleration: one plan or many.
 
 Each joint accelerates at its limit, holds a velocity, and accelerates at its limit again; all take the same
-time.
-Waters III. A joint that starts above its velocity limit brakes to the limit or below in the first phase.
+time. Waters III. A joint that starts above its velocity limit brakes to the limit or below in the first
+phase.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ ROWS = 1024  # plans per block, so that intermediate results fit into the cache
 @dataclass(frozen=True, eq=False)
 class Plans:
     """Many plans. The first phase of a joint goes from qd0 to the velocity held, the last from there to qd1,
-    both at
-    maximum acceleration.
+    both at maximum acceleration.
 
     Attributes:
         q0, qd0, q1, qd1: start and end states (B, n).
@@ -90,8 +89,7 @@ def bang_bang(
     """The fastest synchronised motion from (q0, qd0) to (q1, qd1), or one of a given duration.
 
     All joints take the shortest duration feasible for every one of them. A joint that starts above its
-    velocity limit
-    brakes first. An infeasible motion is refused with the joint and the reason. Waters III.
+    velocity limit brakes first. An infeasible motion is refused with the joint and the reason. Waters III.
 
     Args:
         q0, qd0: joint coordinates and velocities (n,) at the start.

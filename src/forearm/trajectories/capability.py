@@ -1,6 +1,5 @@
 """Capability of each joint by itself along a path: its acceleration up to each velocity, and the top velocity
-that
-minimises its duration.
+that minimises its duration.
 """
 
 from __future__ import annotations
@@ -44,8 +43,7 @@ class JointCapability:
     @staticmethod
     def of(q: Array, velocity: Array, demands: Demands) -> JointCapability:
         """Capability along the lines between points (k, n), up to these velocities (n,); an error if gravity
-        alone exceeds a
-        limit, or a joint has no limit.
+        alone exceeds a limit, or a joint has no limit.
         """
         arm, kernel, limits = demands.arm, demands.kernel, demands.limits
         _check_bounded(arm, limits)
@@ -106,8 +104,7 @@ class JointCapability:
 
 def _needs(demands: Demands, postures: Array, ahead: Array, levels: Array) -> Array:
     """Torques (l, p, n), positive forwards, that each joint needs to move by itself at its velocities (l, n)
-    in its
-    directions (p, n).
+    in its directions (p, n).
     """
     count, n = postures.shape
     qd = np.einsum("ln,pn,nm->lpnm", levels, ahead, np.eye(n)).reshape(-1, n)

@@ -25,8 +25,7 @@ def planned(
     given: Sequence[Array], asked: Array | None = None, out: tuple[Array, ...] | None = None
 ) -> tuple[Array, ...]:
     """Status, duration, held velocities, phases and accelerations of one or many plans, as in `planner`, in
-    new arrays or
-    in `out`, from states and limits, and the requested duration, if any.
+    new arrays or in `out`, from states and limits, and the requested duration, if any.
     """
     n = given[0].shape[-1]
     arrays = given if asked is None else (*given, asked)
@@ -57,9 +56,8 @@ def _by_numpy(arrays: Sequence[Array], out: tuple[Array, ...]) -> None:
 @lru_cache(maxsize=32)
 def planner(n: int, has_duration: bool) -> TracedFunction:
     """Compiled plan of n joints: from states q0, qd0, q1, qd1 and limits (n,) each, and a duration (1,) if
-    `has_duration`,
-    to status (1,), duration (1,), held (n,), phases and accelerations (n, 3). For many plans all have one row
-    per plan.
+    `has_duration`, to status (1,), duration (1,), held (n,), phases and accelerations (n, 3). For many plans
+    all have one row per plan.
 
     The status is a number of `PlanStatus`, NaN for non-finite input. Results equal the float computation bit
     for bit.

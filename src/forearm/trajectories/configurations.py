@@ -59,8 +59,7 @@ def configurations(arm: Arm, request: Request) -> Configurations:
 
 def _slowed(arm: Arm, qd: Array, fastest: Array) -> list[str]:
     """Clamp the velocities (k, n) of all waypoints but the first to the limits, and report it: the start
-    velocity is a
-    fact, later ones are choices.
+    velocity is a fact, later ones are choices.
     """
     notes = []
     for k, i in np.argwhere(np.abs(qd) > fastest):
@@ -97,8 +96,7 @@ def _turned(arm: Arm, q: Array, pose: Array) -> float:
 
 def _velocity(arm: Arm, waypoint: Waypoint, q: Array, place: str) -> Array:
     """Joint rates for the hand velocity; three joints realise the linear part, and an angular part only if it
-    is
-    consistent with that.
+    is consistent with that.
     """
     if waypoint.hand_velocity is None:
         return np.broadcast_to(np.nan if waypoint.qd is None else waypoint.qd, (arm.n,))

@@ -1,6 +1,5 @@
 """Demands of a motion on an arm's drives, sampled on both sides of each jump of acceleration or friction,
-where Stribeck
-friction falls, and evenly in between.
+where Stribeck friction falls, and evenly in between.
 """
 
 from __future__ import annotations
@@ -137,8 +136,7 @@ def even_times(motion: JerkMotion | SeriesMotion, step: float) -> Array:
 
 def _arrivals(motion: Pieced) -> States:
     """States at the end of every segment with the acceleration before it: a joint that comes to rest there
-    has no
-    friction to help braking.
+    has no friction to help braking.
     """
     if isinstance(motion, SmoothMotion):
         return motion.states[1:, 0], motion.states[1:, 1], motion.states[1:, 2]

@@ -61,8 +61,7 @@ class DriveLimits:
     """Limits of each degree of freedom, (n,): torque, current and voltage, infinite where undefined.
 
     `converter` is the voltage range of a DAC with its amplifiers. K = N Kt and R are 1 and 0 for undefined
-    motors.
-    Inductance is not included in the voltages, as accelerations jump.
+    motors. Inductance is not included in the voltages, as accelerations jump.
     """
 
     names: tuple[str, ...]

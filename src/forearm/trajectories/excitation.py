@@ -30,8 +30,7 @@ class Excitation:
         information: sum of W^T W / noise^2 over all samples (p, p), W the torque regressor.
         start_information: the same for the random motion that the search began with, within the same limits.
         scale: factor of each parameter for `condition` and `log_det` (p,): the inverse of the typical size of
-            its
-            column over the noise.
+            its column over the noise.
         noise: standard deviation of one sample of each torque (n,), N m (N), uncorrelated.
         noise_note: how the noise was assumed, if it was; else empty.
         samples: number of samples.
@@ -102,8 +101,7 @@ class Excitation:
     @cached_property
     def poor(self) -> tuple[str, ...]:
         """Sentences on poorly excited parameters: unobservable, or with an expected deviation above 30 % of
-        the value in the
-        arm.
+        the value in the arm.
         """
         found = []
         for name, value, std in zip(self.names, self.values.tolist(), self.std.tolist(), strict=True):

@@ -43,8 +43,7 @@ class StraightWay:
 @dataclass(frozen=True, eq=False)
 class CircularWay:
     """A circular arc about `centre` (3,) from centre + radius x towards centre + radius y, perpendicular unit
-    vectors, of
-    a length in m.
+    vectors, of a length in m.
     """
 
     centre: Array

@@ -5,11 +5,9 @@ from each
 end two lines of extremal acceleration in the plane of x and v^2, and the switch where they meet.
 
 Of all motions from (x0, v0) to (x1, v1) with |x''| <= a and |x'| <= v that take a time T, one accelerates
-fully to a
-velocity c, holds it, and accelerates fully to v1. Its distance increases with c, the slope being the time at
-c; so a
-distance can be covered in T exactly if it lies between those of the smallest and the largest c, and then by
-one c.
+fully to a velocity c, holds it, and accelerates fully to v1. Its distance increases with c, the slope being
+the time at c; so a distance can be covered in T exactly if it lies between those of the smallest and the
+largest c, and then by one c.
 """
 
 from __future__ import annotations
@@ -26,8 +24,7 @@ def direct_motion(x0: Scalar, v0: Scalar, x1: Scalar, v1: Scalar, a: Scalar) -> 
     covers.
 
     A remainder within rounding is 0, unless the joint is at rest at both ends: otherwise a joint that must
-    brake at its
-    limit would have to return because of a lost bit.
+    brake at its limit would have to return because of a lost bit.
     """
     time = abs(v1 - v0) / a
     way = 0.5 * (v0 + v1) * time
@@ -40,8 +37,7 @@ def braked(
     x0: Scalar, v0: Scalar, a: Scalar, v: Scalar, lower: Scalar, upper: Scalar
 ) -> tuple[Scalar, Scalar, Scalar]:
     """(position, velocity, time) when a joint that starts faster than v has braked to v; otherwise the start.
-    A start
-    outside the range is left unchanged, to be refused.
+    A start outside the range is left unchanged, to be refused.
     """
     within = maximum(-v, minimum(v, v0))
     time = abs(v0 - within) / a
@@ -59,18 +55,14 @@ def durations(
     x0: Scalar, v0: Scalar, x1: Scalar, v1: Scalar, a: Scalar, v: Scalar, lower: Scalar, upper: Scalar
 ) -> tuple[Scalar, Scalar, Scalar]:
     """(shortest, gap_start, gap_end): every duration from the shortest on is feasible, except those between
-    gap_start and
-    gap_end.
+    gap_start and gap_end.
 
     There is a gap if both velocities have the same sign and the distance is short: slightly longer durations
-    are feasible
-    by braking and accelerating, much longer ones by reversing twice, nothing in between. Without a gap its
-    ends are equal.
-    A gap that ends at NEVER means that reversing would violate lower <= x <= upper; a shortest of NEVER means
-    that no motion
-    is feasible. In the direction s of the distance left beyond the direct motion, with r = a |left|, l and h
-    the smaller
-    and the larger of s v0 and s v1, t the time of the direct motion:
+    are feasible by braking and accelerating, much longer ones by reversing twice, nothing in between. Without
+    a gap its ends are equal. A gap that ends at NEVER means that reversing would violate lower <= x <= upper;
+    a shortest of NEVER means that no motion is feasible. In the direction s of the distance left beyond the
+    direct motion, with r = a |left|, l and h the smaller and the larger of s v0 and s v1, t the time of the
+    direct motion:
         shortest = t + 2 (min(p, v) - h) / a + max(0, r - v^2 + h^2) / (a v),   p = sqrt(h^2 + r)
         gap = t + 2 (l -+ sqrt(l^2 - r)) / a where l > 0 and l^2 > r.
     """
@@ -113,8 +105,7 @@ def turning_room(
     """Negative if the joint cannot stop after the start and before the end within its range, up to rounding.
 
     It first stops at x0 + v0 |v0| / 2a at the earliest, and last at x1 - v1 |v1| / 2a at the latest; a
-    three-phase motion
-    that reverses does so at these two points and nowhere else.
+    three-phase motion that reverses does so at these two points and nowhere else.
     """
     before, after = 0.5 * v0 * abs(v0) / a, 0.5 * v1 * abs(v1) / a
     first, last = x0 + before, x1 - after
@@ -126,14 +117,11 @@ def phases(
     x0: Scalar, v0: Scalar, x1: Scalar, v1: Scalar, a: Scalar, v: Scalar, T: Scalar
 ) -> tuple[Scalar, Scalar, Scalar, Scalar]:
     """(t1, t2, t3, c): the durations of accelerating to the velocity c, of holding it, and of accelerating to
-    v1, for a
-    feasible duration T.
+    v1, for a feasible duration T.
 
     With R the time beyond the direct motion's and `left` the distance beyond its distance: c = left / R if
-    this lies between
-    the two velocities; beyond the larger one, h, c = h + u with u (a R - u) = a (left - h R), below the
-    smaller one
-    likewise.
+    this lies between the two velocities; beyond the larger one, h, c = h + u with u (a R - u) = a (left - h
+    R), below the smaller one likewise.
     """
     time, left = direct_motion(x0, v0, x1, v1, a)
     low, high = minimum(v0, v1), maximum(v0, v1)

@@ -22,12 +22,11 @@ SMALLEST = 1e-30  # of a velocity or an acceleration: products of a few such num
 @dataclass(frozen=True, eq=False)
 class MotionLimits:
     """Range, velocity, acceleration, jerk and snap of n joints: lower <= q <= upper, |qd| <= velocity, |qdd|
-    <=
-    acceleration, |qddd| <= jerk, |qdddd| <= snap.
+    <= acceleration, |qddd| <= jerk, |qdddd| <= snap.
 
     Each is (n,), or a number for all joints. For many plans at once they may be (B, n), a row for each; if
-    one is, all are
-    stored that way. Infinite velocities, jerks and snaps are stored as 1e30, infinite ranges as 1e100.
+    one is, all are stored that way. Infinite velocities, jerks and snaps are stored as 1e30, infinite ranges
+    as 1e100.
 
     Args:
         acceleration: largest |qdd|, rad/s^2 (m/s^2), finite.

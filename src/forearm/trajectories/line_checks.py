@@ -1,6 +1,5 @@
 """Feasibility checks of a Cartesian line before it is executed: unreachable positions, singular
-configurations, joint
-limits.
+configurations, joint limits.
 """
 
 from __future__ import annotations
@@ -55,8 +54,7 @@ def end_of_branch(
     task: LineTask, stretch: Stretch, when: Callable[[float], float], unit: str = "s"
 ) -> Problem:
     """Why a segment could not be followed to its end: singular if positions beyond it are reachable,
-    otherwise out of
-    reach. `unit` is that of the result of `when`.
+    otherwise out of reach. `unit` is that of the result of `when`.
     """
     s, q = float(stretch.ways[-1]), stretch.q[-1]
     joint = _weak_joint(task, q)
@@ -86,8 +84,7 @@ def singular_places(
     task: LineTask, stretch: Stretch, when: Callable[[float], float], unit: str = "s"
 ) -> list[Problem]:
     """Passages near or through singular configurations, where knots are dense: the worst of each. `unit` is
-    that of the
-    result of `when`.
+    that of the result of `when`.
     """
     ratio = task.closeness(stretch.q)
     found = []

@@ -66,9 +66,8 @@ def _kind(written: object) -> str:
 
 def load_motion(arm: Arm, path: str | os.PathLike[str]) -> LoadedMotion:
     """Load a motion from a .json file written by `save`: switching points, phases of constant jerk,
-    polynomials of
-    continuous snap, a Cartesian line (recomputed for the arm), a motion along a path, a periodic motion, or
-    samples.
+    polynomials of continuous snap, a Cartesian line (recomputed for the arm), a motion along a path, a
+    periodic motion, or samples.
 
     Args:
         arm: the arm.

@@ -1,6 +1,5 @@
 """Joint coordinates along a Cartesian line by arc length s: q, dq/ds and d2q/ds2, at singular configurations
-by
-interpolation from both sides.
+by interpolation from both sides.
 """
 
 from __future__ import annotations
@@ -28,10 +27,8 @@ def joints_along(task: LineTask, stretch: Stretch, s: Array) -> tuple[Array, Arr
     """q, dq/ds, d2q/ds2 at arc lengths s (m,), (m, n) each, NaN beyond the reachable part.
 
     J dq/ds = (u; 0) and J d2q/ds2 = (c; 0) - dJ/ds dq/ds on a path of direction u and curvature c. At a
-    singular
-    configuration both are limits, from the polynomial of fifth degree through six neighbouring points. Where
-    there is no
-    limit the derivatives are NaN.
+    singular configuration both are limits, from the polynomial of fifth degree through six neighbouring
+    points. Where there is no limit the derivatives are NaN.
     """
     q, slopes, bends = np.full((3, len(s), task.arm.n), np.nan)
     near = stretch.guess(s)
@@ -81,8 +78,7 @@ def _derivatives(
     task: LineTask, hand: tuple[Array, Array, Array], q: Array, closeness: Array
 ) -> tuple[Array, Array]:
     """Derivatives for the hand's position, direction and curvature, (m, 3) each; NaN where they are undefined
-    or the hand
-    would leave its line.
+    or the hand would leave its line.
     """
     _, along, curvature = hand
     slopes = task.slopes(q, along)
@@ -98,8 +94,7 @@ def _derivatives(
 
 def _limits(task: LineTask, stretch: Stretch, s: Array, q: Array) -> tuple[Array, Array]:
     """dq/ds and d2q/ds2 (m, n) from points beside each, the nearest that are clear of the singularity; NaN
-    where q is not
-    a limit.
+    where q is not a limit.
     """
     slopes, bends = np.full((2, *q.shape), np.nan)
     rows, end = np.arange(len(s)), float(stretch.ways[-1])

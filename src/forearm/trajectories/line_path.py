@@ -30,8 +30,7 @@ NOTHING = 1e-9
 @dataclass(frozen=True, eq=False)
 class LineTask:
     """The tracking task: the arm, the pose whose rotation is kept if `attitude` requires it, held joint
-    combinations,
-    (k, n).
+    combinations, (k, n).
     """
 
     arm: Arm
@@ -68,15 +67,13 @@ class LineTask:
 
     def slopes(self, q: Array, along: Array) -> Array:
         """dq/ds (m, n) for the hand moving along unit vectors u (3,) or (m, 3): J dq/ds = (u; 0), and zero
-        for held
-        combinations.
+        for held combinations.
         """
         return least_solution(self.rows(q), self._wanted(along, len(q)))
 
     def bends(self, q: Array, slopes: Array, curvature: Array) -> Array:
         """d2q/ds2 (m, n) on a path of curvature c (m, 3), 0 if straight: J d2q/ds2 = (c; 0) - dJ/ds dq/ds,
-        and zero for held
-        combinations.
+        and zero for held combinations.
         """
         wanted = self._wanted(curvature, len(q))
         rows = 6 if self.attitude else 3
@@ -136,10 +133,8 @@ def follow_way(task: LineTask, q: Array, way: HandWay) -> Stretch:
     one.
 
     A step is halved until the configuration found is the predicted one, on the same side of singularities, so
-    that the
-    branch is kept: near a singularity the joints move fast as they must. If the path goes through one, the
-    shortest step
-    passes it. If no step is short enough the branch has ended, and so do the knots.
+    that the branch is kept: near a singularity the joints move fast as they must. If the path goes through
+    one, the shortest step passes it. If no step is short enough the branch has ended, and so do the knots.
     """
     length = way.length
     scale = task.scale(q, length)
@@ -167,8 +162,7 @@ def follow_way(task: LineTask, q: Array, way: HandWay) -> Stretch:
 
 def least_solution(J: Array, wanted: Array) -> Array:
     """The minimum-norm x (m, n) with J x = wanted, J (m, r, n) finite; directions that do not move the hand
-    are left
-    out.
+    are left out.
     """
     inverse, regular = _inverses(J)
     if not regular.all():

@@ -20,8 +20,7 @@ QUINTIC_SPEED, QUINTIC_ACCELERATION = 1.875, 10.0 / math.sqrt(3.0)
 @dataclass(frozen=True)
 class Speed:
     """Arc length s over time from 0 to `length` in `duration`; `peak` is the largest s', `ramp` the
-    acceleration time of a
-    trapezoid.
+    acceleration time of a trapezoid.
     """
 
     profile: str

@@ -113,9 +113,8 @@ class HandLine:
         """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each.
 
         q puts the hand on its line to 1e-12; J qd = (v; 0), J qdd = (a; 0) - J' qd. At a switch of the speed
-        profile qdd is the
-        value after it. In a singular configuration on the line qd and qdd are the limits from both sides, NaN
-        if there are none.
+        profile qdd is the value after it. In a singular configuration on the line qd and qdd are the limits
+        from both sides, NaN if there are none.
         """
         single, times = times_within(t, self.duration)
         k, s, rate, second = self._way(times)
@@ -202,8 +201,7 @@ def line_task(arm: Arm, q: Array, attitude: str) -> LineTask:
 
 def _most_rank(arm: Arm, q: Array, rows: int) -> int:
     """Number of directions in which joints can move the hand, in configurations around q: fewer than `rows`
-    for a planar
-    arm.
+    for a planar arm.
     """
     around = q + np.random.default_rng(0).uniform(-AROUND, AROUND, (8, arm.n))
     values = np.linalg.svd(jacobian(arm, around)[:, :rows], compute_uv=False)

@@ -25,8 +25,7 @@ def as_path(arm: Arm, given: Any, continuity: int = 2) -> JointPath:
     Args:
         arm: the arm, whose number of joints it must have.
         given: a path; points (m, n), interpolated by a `spline`; a motion, plan or log, as in `from_motion`;
-            or
-            the file of a path, motion or log (.json, .csv, .parquet, .npz).
+            or the file of a path, motion or log (.json, .csv, .parquet, .npz).
         continuity: of the spline through points.
     """
     check_arm(arm, "arm", moves=True)

@@ -53,10 +53,8 @@ def status_of(
     impossible: Scalar,
 ) -> Scalar:
     """The status as a number, from joint states (q0, qd0, q1, qd1), limits (acceleration, velocity, lower,
-    upper) and
-    shortest durations, one per joint, the shortest common duration T, NEVER if there is none, and whether the
-    requested one
-    is `impossible` (1, else 0).
+    upper) and shortest durations, one per joint, the shortest common duration T, NEVER if there is none, and
+    whether the requested one is `impossible` (1, else 0).
     """
     unknown = too_fast = outside = longest = 0.0
     for x0, v0, x1, v1, (_, v, lower, upper), least in zip(

@@ -66,8 +66,7 @@ class Plan:
         arm: the arm.
         motion: q, qd, qdd at any time.
         limits: limits it was planned within, 1e30 where unlimited; None: a Cartesian line, whose `problems`
-            list
-            its obstacles, or a motion that was planned before.
+            list its obstacles, or a motion that was planned before.
         step: t is sampled every `step` s, and at the end.
         notes: waypoints that could not be met as requested.
         dac: source of the motors' voltages; None: no DAC limits.
@@ -134,8 +133,7 @@ class Plan:
     @cached_property
     def limit(self) -> NDArray[np.str_] | None:
         """The name of the binding limit at each sample, such as "joint2 torque", (m,), "" if none binds; None
-        if the plan is
-        not time-optimal.
+        if the plan is not time-optimal.
         """
         return None if self.timing is None else self.timing.limit_at(self.t)
 
@@ -150,8 +148,7 @@ class Plan:
     @cached_property
     def deviation(self) -> Deviation | None:
         """Deviation of the joints from the straight lines between the points; None for a Cartesian line, and
-        for a motion with
-        limits of jerk or snap.
+        for a motion with limits of jerk or snap.
         """
         return deviation(self.motion) if isinstance(self.motion, Switching) else None
 
@@ -182,10 +179,8 @@ class Plan:
         """The largest use of each limited torque, current and voltage of the joints.
 
         By rigid inverse dynamics, evaluated between jumps of acceleration and friction, on both sides of
-        them, and at ten times
-        the samples; for a jerk-limited or periodic motion, at jumps of jerk and at ten times the samples;
-        along a path, at ten
-        times per interval; for a Cartesian line, at the samples.
+        them, and at ten times the samples; for a jerk-limited or periodic motion, at jumps of jerk and at ten
+        times the samples; along a path, at ten times per interval; for a Cartesian line, at the samples.
         """
         limits = DriveLimits.of(self.arm, self.dac)
         demands = Demands(self.arm, self._compiled, limits)
@@ -226,8 +221,7 @@ class Plan:
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
         """Write one self-contained page for a browser: curves against their limits, and for a time-optimal
-        plan the binding
-        limits.
+        plan the binding limits.
         """
         from forearm.trajectories.plan_page import write_plan_page
 
@@ -320,24 +314,18 @@ def plan(
     """Plan a motion from a request, with its torques and voltages. Waters Fig. 1.
 
     For poses of the hand, the configuration nearest to the previous one is chosen. Open accelerations, and
-    with them top
-    velocities, are chosen so that over the whole motion torques stay within the joints' max_effort, currents
-    and voltages
-    within the motors' and the DAC's limits. A start above its velocity limit brakes first; a later waypoint
-    is passed at the
-    limit. With a jerk limit, open velocities are 0, and accelerations are 0 at waypoints. With a snap limit,
-    q to qdddd are
-    continuous, as arms with elastic joints need; torques are still those of rigid joints. A time-optimal
-    request yields the
-    plan of `fa.time_optimal`.
+    with them top velocities, are chosen so that over the whole motion torques stay within the joints'
+    max_effort, currents and voltages within the motors' and the DAC's limits. A start above its velocity
+    limit brakes first; a later waypoint is passed at the limit. With a jerk limit, open velocities are 0, and
+    accelerations are 0 at waypoints. With a snap limit, q to qdddd are continuous, as arms with elastic
+    joints need; torques are still those of rigid joints. A time-optimal request yields the plan of
+    `fa.time_optimal`.
 
     Args:
         arm: the arm.
         request: a `Request`, the path of its file, configurations (k, n) or waypoints, by default from rest
-            to
-            rest, or a planned motion: an object, its .json file, or a table of samples, such as a log in
-            memory
-            or in a .csv, .parquet or .npz file.
+            to rest, or a planned motion: an object, its .json file, or a table of samples, such as a log in
+            memory or in a .csv, .parquet or .npz file.
         acceleration, velocity: largest |qdd| and |qd|, (n,) or one number, instead of the request's.
         jerk: largest |qddd|, likewise; None: the request's, or unlimited (accelerations jump).
         snap: largest |qdddd|, likewise, or True for a continuous, unlimited snap; None: the request's, or

@@ -42,8 +42,7 @@ def deviation(motion: Switching, place: Measure | None = None, samples: int = SA
     """The largest distance of each segment from the line between its two points.
 
     In joint space it is exact: between switches q is quadratic in time and the squared distance a quartic,
-    evaluated at its
-    stationary points.
+    evaluated at its stationary points.
 
     Args:
         motion: a motion through points.
@@ -106,8 +105,7 @@ def largest_distances(V: Array, chord: Array) -> tuple[Array, Array]:
     (r, d+1, n) and (r, n) -> (r,) each.
 
     The distance is that from the infinite line, or from either end; the square of each is a polynomial,
-    evaluated at its
-    stationary points.
+    evaluated at its stationary points.
     """
     distance, where = np.empty(len(V)), np.empty(len(V))
     for first in range(0, len(V), ROWS):

@@ -130,8 +130,7 @@ def read_motion(
     """Read the motion of an arm's joints from a file, from arrays by name, or from a plan or simulation.
 
     If positions look like degrees or times like milliseconds and no units are given, it is refused, and the
-    error asks for
-    the units.
+    error asks for the units.
 
     Args:
         arm: the arm, whose joint names identify the columns.
@@ -235,8 +234,7 @@ def _in_our_units(arm: Arm, log: MotionLog, given: Mapping[str, float]) -> Motio
 
 def cubic(q0: Array, v0: Array, q1: Array, v1: Array, h: Array, s: float | Array) -> tuple[Array, Array]:
     """Cubic Hermite interpolant from q0 with velocity v0 to q1 with v1 a time h later, and its derivative, at
-    a fraction s
-    of it.
+    a fraction s of it.
 
     If h is 0 the derivative is v0.
     """

@@ -58,8 +58,7 @@ class LimitOrFlag:
 @dataclass(frozen=True)
 class LimitAlongPath:
     """A limit: one value, a list with one per joint if it is per joint, or a list of places along the path
-    with such values,
-    linearly interpolated.
+    with such values, linearly interpolated.
     """
 
     doc: str = ""

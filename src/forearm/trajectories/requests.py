@@ -79,8 +79,7 @@ class Request:
     """Waypoints in order, and limits that override the arm's, (n,) or one number for all.
 
     In a time-optimal request a limit may also be a pair (places, values), linearly interpolated along the
-    path, whose places
-    are measured from 0 by the distances between waypoints, rad (m).
+    path, whose places are measured from 0 by the distances between waypoints, rad (m).
 
     Args:
         waypoints: at least two; one may be given by its coordinates alone.

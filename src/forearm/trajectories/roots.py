@@ -18,8 +18,7 @@ def roots_within(c: Array) -> Array:
     """Roots of c[:, 0] + c[:, 1] x + .. within 0 <= x <= 1, (r, d+1) -> (r, d) increasing, padded with NaN.
 
     Between the roots of its derivative, found recursively, a polynomial has at most one root. Where it
-    touches 0, the root
-    of the derivative is its root. The zero polynomial has none.
+    touches 0, the root of the derivative is its root. The zero polynomial has none.
     """
     found = np.full((len(c), c.shape[1] - 1), np.nan)
     rows = np.flatnonzero(_may_vanish(c))
@@ -45,8 +44,7 @@ def roots_within(c: Array) -> Array:
 
 def _between(c: Array, low: Array, high: Array, below: NDArray[np.bool_]) -> Array:
     """The root (r,) of each polynomial between two places with values of opposite sign, `below` 0 at the
-    lower: Newton steps
-    with bisection as a safeguard.
+    lower: Newton steps with bisection as a safeguard.
     """
     x = 0.5 * (low + high)
     slopes, size = c[:, 1:] * np.arange(1.0, c.shape[1]), np.abs(c).sum(axis=1)

@@ -84,8 +84,7 @@ class Switching:
         to the last bit.
 
         The first phases are evaluated from the start of a segment and the last one from its end. At a switch
-        qdd is the value
-        after it.
+        qdd is the value after it.
         """
         single, times = times_within(t, self.duration)
         q, qd, qdd = self._states(times)

@@ -33,8 +33,7 @@ def synchronised(
     states: Sequence[Scalars], limits: Sequence[Scalars], asked: Scalar | None = None
 ) -> SynchronisedPlan:
     """The fastest plan between states (q0, qd0, q1, qd1), or one of the requested duration, within limits
-    (acceleration,
-    velocity, lower, upper).
+    (acceleration, velocity, lower, upper).
     """
     joints = list(zip(*states, *limits, strict=True))
     span_of, motion_of = Shared(joint_span, "span of a joint"), Shared(_motion, "motion of a joint")
@@ -80,8 +79,7 @@ def common_duration(spans: Sequence[Sequence[Scalar]]) -> Scalar:
     """The shortest duration feasible for every joint, given (shortest, gap_start, gap_end) of each.
 
     A duration within a gap has to increase to the gap's end. Each pass over the joints moves past at least
-    one more gap, so
-    as many passes as joints suffice.
+    one more gap, so as many passes as joints suffice.
     """
     T = spans[0][0]
     for shortest, _, _ in spans[1:]:

@@ -35,17 +35,12 @@ def through(
     """A motion through points in order.
 
     Between two points each joint moves as in `bang_bang`. An open velocity is 0 at the first and the last
-    point, and where the
-    joint reverses or rests. Elsewhere the search starts from the fastest velocities that each joint could
-    have there alone
-    (reached from the previous neighbour, braked to the next), from shares of them, and from rest, whichever
-    is the shortest
-    feasible one. Then each point in turn takes a changed velocity if that shortens the two segments beside
-    it, and finally
-    one nearer to their mean velocities if that costs nothing. Changes that increase the overshoot beyond the
-    interval between
-    two points are rejected, so that the motion stays near the polygon. The result is deterministic. Waters
-    III.
+    point, and where the joint reverses or rests. Elsewhere the search starts from the fastest velocities that
+    each joint could have there alone (reached from the previous neighbour, braked to the next), from shares
+    of them, and from rest, whichever is the shortest feasible one. Then each point in turn takes a changed
+    velocity if that shortens the two segments beside it, and finally one nearer to their mean velocities if
+    that costs nothing. Changes that increase the overshoot beyond the interval between two points are
+    rejected, so that the motion stays near the polygon. The result is deterministic. Waters III.
 
     Args:
         points: joint coordinates (k + 1, n), rad or m.
@@ -245,8 +240,7 @@ def _roughness(course: _Course, rows: NDArray[np.intp], velocities: Array) -> Ar
 
 def _tries(course: _Course, rows: NDArray[np.intp], step: float, limits: MotionLimits) -> Array:
     """Velocities to try at these points, (C, rows, n): shares of the mean one, all slightly faster or slower,
-    each joint
-    alone.
+    each joint alone.
     """
     now, mean = course.velocities[rows], _mean(course, rows)
     alone = np.eye(limits.n)[:, None, :] * (0.5 * step * np.maximum(np.abs(mean), np.abs(now)))

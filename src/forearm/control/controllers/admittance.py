@@ -1,6 +1,5 @@
 """Admittance control: a measured force moves the reference like a mass on a spring and a damper, and a
-position
-loop in operational space tracks it. Hogan 1985.
+position loop in operational space tracks it. Hogan 1985.
 """
 
 from __future__ import annotations
@@ -34,8 +33,7 @@ TERMS = 20  # terms of the exponential series, for matrices of norm at most 1
 
 class Admittance:
     """M xdd + D xd + K x = F moves the reference by x in the directions `axes`, with F the measured force on
-    the
-    hand, base axes; `OperationalSpace` tracks it, and compensates the force itself.
+    the hand, base axes; `OperationalSpace` tracks it, and compensates the force itself.
 
     Without a force sensor in the loop (`control.run(..., hand_force=)`) F is 0.
 
@@ -125,8 +123,7 @@ class Admittance:
 
 def held_response(mass: Floats, damping: Floats, stiffness: Floats, period: float) -> Floats:
     """Discrete transition of x and xd of M xdd + D xd + K x = F over a period with F held, (6 m,): the
-    factors of x,
-    xd and F in the next x, and in the next xd.
+    factors of x, xd and F in the next x, and in the next xd.
     """
     parts = []
     for M, D, K in zip(mass, damping, stiffness, strict=True):

@@ -28,8 +28,7 @@ JOINTS = ("q", "qd", "q_wanted", "qd_wanted", "qdd_wanted", "qd_ahead")
 @dataclass(frozen=True, eq=False)
 class ArmLaw:
     """A law for the controller's model of an arm: `reads` maps each input of a sample to its length,
-    `numbers` holds
-    its gains, (k,) each.
+    `numbers` holds its gains, (k,) each.
 
     `form` identifies everything else its torques depend on, `about` describes it. A law with a state has
     `state_next`; `meanings` describe inputs that other laws do not read.

@@ -1,6 +1,5 @@
 """Computed torque: inverse dynamics turns the arm into independent double integrators, which gains then
-control.
-Dhanaraj 1.
+control. Dhanaraj 1.
 """
 
 from __future__ import annotations
@@ -22,8 +21,7 @@ class ComputedTorque:
     e = 0.
 
     A reduced model takes fewer operations, but the errors become coupled. Joints at rest with dry friction
-    are
-    assumed to move as the reference does.
+    are assumed to move as the reference does.
 
     Args:
         arm: the controller's model of the arm.

@@ -1,6 +1,5 @@
 """Controllers for arms with elastic joints: PD on the motors, feedforward of the elastic model along a
-motion, and
-state feedback of links and motors.
+motion, and state feedback of links and motors.
 """
 
 from __future__ import annotations
@@ -35,8 +34,7 @@ MEASURED = {
 
 def motor_pd(x: HandInputs, model: LawModel, springs: tuple[Elasticity | None, ...]) -> Vector:
     """tau = kp (theta_d - theta) + kd (qd_d - thetad) + g(q_d), with theta_d the motor position at which its
-    spring
-    holds g(q_d); measured q and qd are those of the motors. Tomei 1991.
+    spring holds g(q_d); measured q and qd are those of the motors. Tomei 1991.
     """
     held = model.gravity(x.q_wanted)
     pairs = zip(springs, held, strict=True)
@@ -46,8 +44,7 @@ def motor_pd(x: HandInputs, model: LawModel, springs: tuple[Elasticity | None, .
 
 class MotorPD:
     """tau = M_jj (kp e + kd e') + g(q_d), with e the error of the motors from where their springs hold g(q_d)
-    in the
-    reference configuration: the links reach it without steady-state error. Tomei 1991.
+    in the reference configuration: the links reach it without steady-state error. Tomei 1991.
 
     It needs sensors on the motors alone, and is stable for any gains stiff enough to hold the arm up.
 
@@ -90,12 +87,10 @@ class MotorPD:
 
 class ElasticFeedForward:
     """tau = motor torques that make the links follow the motion, springs and rotors included, + M_jj (kp e +
-    kd e')
-    with e the error of the motors from their reference.
+    kd e') with e the error of the motors from their reference.
 
     The feedforward is computed in advance, for the middle of the period in which each torque acts. The motion
-    needs
-    four derivatives. Sensors on the motors are required, unless there is no feedback.
+    needs four derivatives. Sensors on the motors are required, unless there is no feedback.
 
     Args:
         arm: the controller's model of the arm, without backlash and rotor_axis.
@@ -141,16 +136,12 @@ class ElasticFeedForward:
 
 class StateFeedback:
     """tau = `ElasticFeedForward` without feedback + gains on position and speed errors of link and motor, by
-    pole
-    placement for each joint separately, as two sampled masses with a spring in mid-range.
+    pole placement for each joint separately, as two sampled masses with a spring in mid-range.
 
     Two poles are at -w, the bandwidth; those of the spring keep their frequency and are damped. Slowing them
-    down to
-    w as well (`elastic_bandwidth`) takes a torque against the spring, and makes arms of several joints
-    unstable. w
-    is limited to half of the sampling limit, and until the whole arm is stable in nine configurations along
-    the
-    motion, linearised. Sensors on both sides are required.
+    down to w as well (`elastic_bandwidth`) takes a torque against the spring, and makes arms of several
+    joints unstable. w is limited to half of the sampling limit, and until the whole arm is stable in nine
+    configurations along the motion, linearised. Sensors on both sides are required.
 
     Args:
         arm: the controller's model of the arm, without backlash and rotor_axis.

@@ -33,8 +33,7 @@ SAID = {
 @lru_cache(maxsize=64)
 def law_of_model(arm: Arm, law: str, dropped: str | None = None) -> TracedFunction:
     """Torques of a law of CONTROL_LAWS with its inputs as arguments, and the next sum of errors if it has
-    one;
-    optionally with terms dropped from the model.
+    one; optionally with terms dropped from the model.
     """
     model = believed(arm, dropped)
     key = ("law", law, dropped, model)
@@ -43,8 +42,7 @@ def law_of_model(arm: Arm, law: str, dropped: str | None = None) -> TracedFuncti
 
 def forces_of(arm: Arm, dropped: str | None = None) -> TracedFunction:
     """Torques from q, qd, qdd and the velocities that set the direction of friction for joints at rest or
-    drifting;
-    exact, or without velocity terms, gravity, or the links after each joint's own.
+    drifting; exact, or without velocity terms, gravity, or the links after each joint's own.
     """
     return law_of_model(arm, "feedforward", dropped)
 
@@ -82,8 +80,7 @@ def named(name: str, friction: bool, dropped: str | None) -> str:
 @dataclass(frozen=True, eq=False)
 class Directions:
     """Direction of motion assumed for dry friction: as measured, or that of the reference for joints at rest
-    or moving
-    the wrong way.
+    or moving the wrong way.
     """
 
     dry: NDArray[np.bool_]

@@ -1,6 +1,5 @@
 """Joint-space control laws, each written once for numbers and symbols, the source of machine code, C and
-fixed
-point.
+fixed point.
 """
 
 from __future__ import annotations
@@ -54,8 +53,7 @@ def pull(kp: Scalar, kd: Scalar, q: Scalar, qd: Scalar, q_wanted: Scalar, qd_wan
 
 def moving(qd: Scalar, ahead: Scalar) -> tuple[Scalar, Scalar]:
     """Velocity and direction for dry friction: as measured, or those of the reference if a joint is at rest
-    or moves
-    the wrong way. Static friction must be overcome before motion is measured.
+    or moves the wrong way. Static friction must be overcome before motion is measured.
     """
     way, other = sign(qd), sign(ahead)
     # 0 if at rest or moving the wrong way, else at least 1: exact in fixed point

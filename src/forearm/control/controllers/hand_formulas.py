@@ -1,6 +1,5 @@
 """Operational-space control laws, each written once for numbers and symbols, the source of machine code and
-C.
-Khatib 1987, Hogan 1985.
+C. Khatib 1987, Hogan 1985.
 """
 
 from __future__ import annotations
@@ -47,16 +46,12 @@ class HandModel(LawModel, Protocol):
 @dataclass(frozen=True, eq=False)
 class HandInputs:
     """Inputs of an operational-space law: measured and reference joints, (n,) each; the measured `force` on
-    the hand
-    (6,); gains of the m controlled directions and of the posture; the state of a law.
+    the hand (6,); gains of the m controlled directions and of the posture; the state of a law.
 
     `stiffness` and `damping` are (m,) or, row by row, (m m,). The posture is that of the reference joints
-    unless
-    `posture` (n,) is given; joints beyond `lower` and `upper` are pushed back by `push` (n,), 1/s^2.
-    `mobility`,
-    `spring` and `damper` are 1 / M, K / M and D / M of an admittance, `transition` (6 m,) advances its state
-    by a
-    period.
+    unless `posture` (n,) is given; joints beyond `lower` and `upper` are pushed back by `push` (n,), 1/s^2.
+    `mobility`, `spring` and `damper` are 1 / M, K / M and D / M of an admittance, `transition` (6 m,)
+    advances its state by a period.
     """
 
     q: Vector = None
@@ -87,8 +82,7 @@ class HandInputs:
 @dataclass(frozen=True)
 class ImpedanceTerms:
     """Optional terms of an impedance: Lambda (xdd - J' qd), velocity terms and friction of the model, a
-    posture in the
-    null space.
+    posture in the null space.
     """
 
     feedforward: bool = False
@@ -104,8 +98,7 @@ def gravity_compensation(x: HandInputs, model: LawModel) -> Vector:
 
 def impedance(x: HandInputs, model: HandModel, task: HandTask, terms: ImpedanceTerms) -> Vector:
     """tau = J^T (K e + D e' [+ Lambda (xdd - J' qd)]) + g(q), or the full bias, plus torques M a of the
-    posture in the
-    null space of the hand. Hogan 1985.
+    posture in the null space of the hand. Hogan 1985.
     """
     here, there, rows = _here(x, model), _there(x, model), list(task.rows)
     J, rate = here.J[rows], (there.velocity - here.velocity)[rows]
@@ -123,11 +116,10 @@ def impedance(x: HandInputs, model: HandModel, task: HandTask, terms: ImpedanceT
 
 def operational_space(x: HandInputs, model: HandModel, task: HandTask) -> Vector:
     """Torques that accelerate the hand by xdd + kd e' + kp e, and the joints in its null space by the
-    posture's
-    acceleration a: inverse dynamics at a + M^-1 J^T Lambda (xdd + kd e' + kp e - J' qd - J a).
+    posture's acceleration a: inverse dynamics at a + M^-1 J^T Lambda (xdd + kd e' + kp e - J' qd - J a).
 
-    That is J^T (Lambda (xdd + kd e' + kp e) + mu + p) + (1 - J^T Jbar^T) (M a + C qd + g) with
-    Jbar = M^-1 J^T Lambda. Khatib 1987.
+    That is J^T (Lambda (xdd + kd e' + kp e) + mu + p) + (1 - J^T Jbar^T) (M a + C qd + g) with Jbar = M^-1
+    J^T Lambda. Khatib 1987.
     """
     here, there, rows = _here(x, model), _there(x, model), list(task.rows)
     e, rate = hand_error(there, here)[rows], (there.velocity - here.velocity)[rows]
@@ -137,8 +129,7 @@ def operational_space(x: HandInputs, model: HandModel, task: HandTask) -> Vector
 
 def admittance(x: HandInputs, model: HandModel, task: HandTask) -> Vector:
     """Torques of `operational_space` for a reference displaced by the measured force: `state`, an offset and
-    its rate,
-    (m,) each, follows M xdd + D xd + K x = F; the force itself is compensated, -J^T F.
+    its rate, (m,) each, follows M xdd + D xd + K x = F; the force itself is compensated, -J^T F.
     """
     here, there, rows = _here(x, model), _there(x, model), list(task.rows)
     offset, speed = x.state[: len(rows)], x.state[len(rows) :]
@@ -193,8 +184,7 @@ def _there(x: HandInputs, model: HandModel) -> HandState:
 
 def _resolved(x: HandInputs, model: HandModel, J: Array, asked: Array, task: HandTask) -> Array:
     """Joint accelerations closest to the posture's in the kinetic-energy metric among those that produce the
-    hand
-    acceleration.
+    hand acceleration.
     """
     a, inertia = posture_acceleration(x), HandInertia.of(model.inertia_matrix(x.q), J, task)
     return a + inertia.accelerations(inertia.force(asked - J @ a))

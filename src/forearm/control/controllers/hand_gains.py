@@ -27,8 +27,7 @@ MARGIN = 0.1  # of a joint's range, at either end
 
 def task_of(arm: Arm, axes: Iterable[str] | None, near: float) -> HandTask:
     """The named directions, x, y, z and rx, ry, rz about these; by default all six if at least six joints can
-    serve
-    them, else x, y, z.
+    serve them, else x, y, z.
     """
     check_arm(arm)
     given = AXES[: 6 if arm.n >= 6 else 3] if axes is None else tuple(axes)
@@ -40,8 +39,7 @@ def task_of(arm: Arm, axes: Iterable[str] | None, near: float) -> HandTask:
 
 def hand_inertia(arm: Arm, q: ArrayLike, axes: Iterable[str] | None = None, near: float = NEAR) -> Floats:
     """Operational-space inertia Lambda = (J M^-1 J^T)^-1 (m, m) in a configuration (n,), rotors included: the
-    force, N,
-    or moment, N m, per unit acceleration of the hand; damped where nearly singular. Khatib 1987.
+    force, N, or moment, N m, per unit acceleration of the hand; damped where nearly singular. Khatib 1987.
 
     Args:
         arm: the arm.
@@ -55,8 +53,7 @@ def hand_inertia(arm: Arm, q: ArrayLike, axes: Iterable[str] | None = None, near
 
 def usual_masses(arm: Arm, task: HandTask) -> Floats:
     """Apparent mass of the hand in mid-range, (m,), kg and for rotations kg m^2: 1 over the mean of (J M^-1
-    J^T)_jj,
-    which weights light directions most, so that no configuration is much lighter.
+    J^T)_jj, which weights light directions most, so that no configuration is much lighter.
     """
     return np.asarray(task.near / _inertia_at(arm, middle(arm), task).least)
 
@@ -65,8 +62,7 @@ def posture_numbers(
     arm: Arm, bandwidth: float, posture: ArrayLike | None, avoid_limits: float | None
 ) -> dict[str, Floats]:
     """Gains of the posture, the posture if given, and the gains that push joints back from limits: within a
-    tenth of
-    the range from a limit, with w^2 of a separate bandwidth.
+    tenth of the range from a limit, with w^2 of a separate bandwidth.
     """
     gains = critically_damped(arm.n, bandwidth)
     made = {"kp": gains.kp, "kd": gains.kd}

@@ -19,8 +19,8 @@ AXES = ("x", "y", "z", "rx", "ry", "rz")
 @dataclass(frozen=True)
 class HandTask:
     """The rows of the hand's six velocities that a law controls, and the threshold of damping near
-    singularities: where
-    an entry of D in J M^-1 J^T = L D L^T falls below `near` times the mean of the diagonal.
+    singularities: where an entry of D in J M^-1 J^T = L D L^T falls below `near` times the mean of the
+    diagonal.
 
     Earlier rows have priority: of linearly dependent directions the last one is given up.
     """
@@ -32,8 +32,7 @@ class HandTask:
 @dataclass(frozen=True, eq=False)
 class HandInertia:
     """M = L D L^T from the last joint to the first, W = L^-1 J^T, and mobility = J M^-1 J^T = Lambda^-1,
-    factored
-    likewise.
+    factored likewise.
     """
 
     L: Array

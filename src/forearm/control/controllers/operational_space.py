@@ -1,6 +1,5 @@
 """Operational-space control: the hand as a unit mass in every direction, redundant joints in its null space.
-Khatib
-1987.
+Khatib 1987.
 """
 
 from __future__ import annotations
@@ -23,8 +22,7 @@ Floats = NDArray[np.float64]
 
 class OperationalSpace:
     """The hand accelerates by xdd + kd e' + kp e in the directions `axes`, so that e'' + kd e' + kp e = 0
-    there;
-    redundant joints take a posture, by default that of the reference motion.
+    there; redundant joints take a posture, by default that of the reference motion.
 
     Args:
         arm: the controller's model of the arm.

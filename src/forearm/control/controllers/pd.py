@@ -53,8 +53,7 @@ class PD:
 
 class PID:
     """tau = M_jj (kp e + kd e' + ki sum of e T) + g(q): the integral removes steady-state errors, at the cost
-    of some
-    oscillation.
+    of some oscillation.
 
     Args:
         arm, bandwidth, inertias, gravity: as in `PD`.

@@ -24,8 +24,7 @@ DROPPED = ("no-velocity-terms", "no-gravity", "own-link-only")
 
 def believed(arm: Arm, dropped: str | None) -> Arm:
     """The arm to trace when these terms are dropped. Load-dependent friction needs the dropped terms, and is
-    left out
-    with them.
+    left out with them.
     """
     if dropped is not None:
         check_choice(dropped, DROPPED, "dropped")
@@ -36,8 +35,7 @@ def believed(arm: Arm, dropped: str | None) -> Arm:
 
 class TracedModel:
     """Torques on a tracing's graph, without velocity terms or the links after each joint's own if these are
-    `dropped`;
-    friction and rotors stay.
+    `dropped`; friction and rotors stay.
     """
 
     def __init__(self, tracing: Tracing, dropped: str | None = None) -> None:

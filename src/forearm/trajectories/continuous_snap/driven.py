@@ -38,8 +38,7 @@ def smooth_for(asked: PlanningProblem, duration: float | None) -> SmoothMotion:
     """The motion of continuous snap for a request, within its limits.
 
     If the request gives no accelerations (1e30), torques, currents and voltages of the motion, by rigid
-    inverse dynamics,
-    stay within the drive limits, with a margin of 0.001 during the search.
+    inverse dynamics, stay within the drive limits, with a margin of 0.001 during the search.
 
     Args:
         asked: points, velocities, limits and drives.
@@ -108,8 +107,7 @@ def _part_left(moving: Array, still: Array, most: Array) -> Array:
 
 def _within_drives(problem: SmoothProblem, segments: Array, asked: PlanningProblem) -> Array:
     """Segments scaled by the smallest common factor that keeps all limits, including the drives'; verified on
-    a ten
-    times finer grid.
+    a ten times finer grid.
     """
     demands, target = asked.demands, USED
     if not np.isfinite(segments).all():
@@ -140,8 +138,7 @@ def _within_drives(problem: SmoothProblem, segments: Array, asked: PlanningProbl
 
 def _no_duration(problem: SmoothProblem, asked: PlanningProblem) -> InputError:
     """The error if no duration is feasible: drives too weak, or given velocities too high; evaluated where
-    the
-    violation is smallest.
+    the violation is smallest.
     """
     segments = first_guess(problem)
     if problem.is_scalable:

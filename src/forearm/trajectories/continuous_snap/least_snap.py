@@ -1,6 +1,5 @@
 """States at the points of a motion: those of minimum snap, with or without tension, and those that keep every
-joint
-between its points.
+joint between its points.
 """
 
 from __future__ import annotations
@@ -23,8 +22,7 @@ def least_snap_states(points: Array, given: Array, segments: Array, tension: Arr
     tension^6 |qd|^2.
 
     It is a quadratic form of the states at the points, coupling neighbours only. With tension, joints move at
-    constant
-    velocity except within about 1 / tension of the points.
+    constant velocity except within about 1 / tension of the points.
 
     Args:
         points: joint coordinates (k + 1, n), approximate where they are open.
@@ -79,8 +77,7 @@ def calm_states(points: Array, given: Array, segments: Array) -> Array:
     """States (k + 1, 5, n) with which no joint reverses between two points, unless given velocities force it.
 
     Beyond velocity, all open derivatives are 0. The polynomial of the velocity then lies between those at the
-    points and
-    9 times the mean velocity minus 4 times both.
+    points and 9 times the mean velocity minus 4 times both.
     """
     mean = np.diff(points, axis=0) / segments[:, None]
     before, after = mean[:-1], mean[1:]

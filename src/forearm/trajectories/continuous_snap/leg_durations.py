@@ -29,10 +29,8 @@ def leg_durations(problem: SmoothProblem, start: Array | None = None) -> Array:
     """Durations (k,) of a short motion just within all limits, approximately; infinite if none were found.
 
     First, time is distributed to minimise the integral of the squared snap for a given total. Then segments
-    that use
-    little of any limit get less time. Finally, each segment in turn, the most demanding first, is lengthened
-    or shortened
-    if the total decreases.
+    that use little of any limit get less time. Finally, each segment in turn, the most demanding first, is
+    lengthened or shortened if the total decreases.
 
     Args:
         problem: the problem.
@@ -72,8 +70,7 @@ def _even(problem: SmoothProblem, segments: Array) -> Array:
     left open.
 
     At the optimum every segment has the same derivative of its integral by time. That derivative is evaluated
-    at the
-    states that were optimal before.
+    at the states that were optimal before.
     """
     given = np.where(np.nan_to_num(problem.given) == 0.0, problem.given, np.nan)
     points, floor = problem.points * problem.weights, SHORTEST * _even_speed(problem)

@@ -26,8 +26,7 @@ class SmoothMotion:
     `load_motion`.
 
     Between two states every joint follows the polynomial of ninth degree that interpolates both, so that q to
-    qdddd are
-    continuous for any states.
+    qdddd are continuous for any states.
 
     Attributes:
         states: q, qd, qdd, qddd, qdddd where polynomials meet, (m + 1, 5, n), rad or m, and s.

@@ -46,18 +46,13 @@ def smooth(
     """A motion of continuous snap through points in order, for arms with elastic joints.
 
     Between points every joint follows a polynomial of ninth degree. The motion starts and ends with the given
-    velocities,
-    and zero acceleration, jerk and snap. Open derivatives at interior points minimise the integral of the
-    squared snap;
-    between two points from rest to rest all joints move along a straight line. The segment durations are
-    searched for a
-    short total; at least one joint reaches a limit, none exceeds it. If velocity limits dominate, tension is
-    applied: each
-    segment has three polynomials, and the velocity between points is more even. If a joint would leave its
-    range, it
-    passes its points with lower derivatives. With given velocities not every duration may be feasible: the
-    first feasible
-    one found is used.
+    velocities, and zero acceleration, jerk and snap. Open derivatives at interior points minimise the
+    integral of the squared snap; between two points from rest to rest all joints move along a straight line.
+    The segment durations are searched for a short total; at least one joint reaches a limit, none exceeds it.
+    If velocity limits dominate, tension is applied: each segment has three polynomials, and the velocity
+    between points is more even. If a joint would leave its range, it passes its points with lower
+    derivatives. With given velocities not every duration may be feasible: the first feasible one found is
+    used.
 
     Args:
         points: joint coordinates (k + 1, n), rad or m.
@@ -130,8 +125,7 @@ def slowed(problem: SmoothProblem, duration: float, fastest: Fastest) -> SmoothM
 
 def shaped(problem: SmoothProblem, tightest: bool = True) -> tuple[SmoothProblem, Array]:
     """Approximate segment durations, and the problem with the most effective tension, and with the calm
-    needed to keep
-    joints in their range.
+    needed to keep joints in their range.
 
     Args:
         problem: its points and limits.

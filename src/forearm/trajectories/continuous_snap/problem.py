@@ -1,6 +1,5 @@
 """The problem of a motion of continuous snap: points, given derivatives and limits; and the slowdown each
-segment
-needs.
+segment needs.
 """
 
 from __future__ import annotations
@@ -146,8 +145,7 @@ class SmoothProblem:
 
     def scaled(self, segments: Array) -> tuple[Array, Array]:
         """Segments scaled by the first common factor that is within all limits, approximately, and the
-        slowness of each
-        afterwards, (k,); infinite if there is none.
+        slowness of each afterwards, (k,); infinite if there is none.
         """
         if not self.is_scalable:
             factor = first_within(lambda x: float(self.slowness(segments * x).max()), 1.0, NEAR)
@@ -188,8 +186,7 @@ class SmoothProblem:
 
 def first_within(use: Callable[[float], float], start: float, near: float) -> float:
     """The factor from `start` upwards, or below it if feasible, at which the use of limits reaches 1;
-    infinite if it never
-    does.
+    infinite if it never does.
 
     Args:
         use: function of a factor; above 1 is infeasible.

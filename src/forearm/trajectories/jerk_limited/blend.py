@@ -2,10 +2,8 @@
 constant jerk.
 
 In the units of `extremal`. Both satisfy the end states and the limits, so any combination does. Motions that
-take much
-longer than necessary would overshoot; so both are restricted to velocities as close to the mean as is
-provably
-sufficient.
+take much longer than necessary would overshoot; so both are restricted to velocities as close to the mean as
+is provably sufficient.
 """
 
 from __future__ import annotations
@@ -54,10 +52,8 @@ def top_velocity(ends: Ends, way: Scalar, T: Scalar) -> Scalar:
     """A velocity that the farthest motion need not exceed to cover the distance in T.
 
     With c held between both ramps it covers c T minus the loss of the ramps, which decreases with c. So the
-    mean velocity
-    plus the loss, over T, of a sufficient c is sufficient too. No motion in T exceeds the velocities enforced
-    by the ends
-    by more than T / 2.
+    mean velocity plus the loss, over T, of a sufficient c is sufficient too. No motion in T exceeds the
+    velocities enforced by the ends by more than T / 2.
     """
     v0, a0, v1, a1, V = ends
     enforced = maximum(v0 + 0.5 * a0 * hinge(a0), v1 - 0.5 * a1 * hinge(-a1))

@@ -1,8 +1,7 @@
 """Initial braking of a joint that starts, or would get, beyond its limits of velocity or acceleration.
 
 In the units of `extremal`. As in Ruckig: full jerk against the violation, down to acceleration -1 if
-necessary, until
-velocity is back at V, or earlier if braking must end to stay above -V.
+necessary, until velocity is back at V, or earlier if braking must end to stay above -V.
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ from forearm.symbols.scalars import Scalar, choose, hinge, maximum, minimum, roo
 
 class Braking(NamedTuple):
     """Durations of two phases, the first with jerk `jerk`, the second with zero jerk; the state afterwards,
-    and the
-    distance.
+    and the distance.
     """
 
     first: Scalar

@@ -1,18 +1,13 @@
 """Feasible durations of one joint under limits of velocity, acceleration and jerk.
 
 In the units of `extremal`. A duration T is feasible if the change of velocity is, and the distance lies
-between those
-of the nearest and of the farthest motion. Seen from the side on which the distance is too long, f(T) =
-farthest
-distance - distance must rise to 0. Where the change of velocity is feasible for all durations of an interval,
-the slope
-of f first decreases and then increases, until velocity V is reached and it stays at V (found on random ends
-and not
-proven; test_jerk_limited samples it, and durations are compared with Ruckig's). So with f(T) < 0, an
-increasing tangent
-at T reaches 0 before f does as long as f is concave; if f is positive there, or the tangent decreases, the
-rest is
-convex and has one root, which tangents from beyond it approach from one side.
+between those of the nearest and of the farthest motion. Seen from the side on which the distance is too long,
+f(T) = farthest distance - distance must rise to 0. Where the change of velocity is feasible for all durations
+of an interval, the slope of f first decreases and then increases, until velocity V is reached and it stays at
+V (found on random ends and not proven; test_jerk_limited samples it, and durations are compared with
+Ruckig's). So with f(T) < 0, an increasing tangent at T reaches 0 before f does as long as f is concave; if f
+is positive there, or the tangent decreases, the rest is convex and has one root, which tangents from beyond
+it approach from one side.
 """
 
 from __future__ import annotations
@@ -29,8 +24,7 @@ MOST = 60  # iterations; six are typical
 
 def velocity_durations(ends: Ends) -> tuple[Scalar, Scalar, Scalar]:
     """(shortest, gap_start, gap_end) of the change of velocity alone: the second-order problem, with
-    acceleration in place
-    of velocity.
+    acceleration in place of velocity.
     """
     far = 1e100
     return durations(ends.v0, ends.a0, ends.v1, ends.a1, 1.0, 1.0, -far, far)
@@ -40,8 +34,7 @@ def first_duration(ends: Ends, way: Scalar, doubt: Scalar, start: Scalar) -> tup
     """The first feasible duration from `start` on, and 0; or a later start from which to search again, and 1.
 
     `doubt` is the rounding error of the distance on entry. The latter is returned if the change of velocity
-    is infeasible
-    for the durations that would be next.
+    is infeasible for the durations that would be next.
     """
     shortest, gap_start, gap_end = velocity_durations(ends)
     start = maximum(start, shortest)
@@ -90,8 +83,7 @@ def tangent(T: Scalar, f: Scalar, slope: Scalar) -> Scalar:
 
 def _step(ends: Ends, way: Scalar, rises: Scalar, share: Scalar, state: list[Scalar]) -> list[Scalar]:
     """One step from a duration within the bracket: along the tangent if that stays inside, else to a share of
-    the bracket,
-    or none if f does not rise to 0. The last entry of the state is the previous f.
+    the bracket, or none if f does not rise to 0. The last entry of the state is the previous f.
     """
     low, T, high, _, _ = state
     found = farthest(ends, T)
@@ -108,10 +100,8 @@ def upper_duration(ends: Ends, way: Scalar, start: Scalar) -> Scalar:
     """A duration in which the farthest motion covers the distance; the exact one if it reaches velocity V.
 
     By way of a velocity c: both ramps lead to b, the largest velocity that the ends enforce, or 0; from there
-    a change to
-    b + e and back covers at least e max(2 sqrt(e), e), so that e = sqrt(D), or D^(21/32) if that is smaller,
-    covers the
-    remainder, D. What a lower c leaves is covered by holding it.
+    a change to b + e and back covers at least e max(2 sqrt(e), e), so that e = sqrt(D), or D^(21/32) if that
+    is smaller, covers the remainder, D. What a lower c leaves is covered by holding it.
     """
     v0, a0, v1, a1, V = ends
     enforced0, enforced1 = v0 + 0.5 * a0 * hinge(a0), v1 + 0.5 * a1 * -hinge(-a1)

@@ -1,16 +1,13 @@
 """One joint in a given time: the motion that goes farthest, and its distance.
 
 Units are scaled so that jerk and acceleration are bounded by 1 (time A / J, velocity A^2 / J, length A^3 /
-J^2). Every
-function accepts floats, arrays or symbols.
+J^2). Every function accepts floats, arrays or symbols.
 
 All motions from (v0, a0) to (v1, a1) in a time T with |jerk| <= 1, |a| <= 1, |v| <= V form a convex set. So
-the distances
-that can be covered in T form an interval, and only the two motions at its ends are needed. The farthest
-accelerates
-first and brakes last: jerk +1 up to an acceleration p, -1 down to q, +1 up to a1, with dwells at p = 1 and at
-q = -1 if T
-leaves time for them, and at velocity V if it is reached. The nearest is the farthest of the mirrored problem.
+the distances that can be covered in T form an interval, and only the two motions at its ends are needed. The
+farthest accelerates first and brakes last: jerk +1 up to an acceleration p, -1 down to q, +1 up to a1, with
+dwells at p = 1 and at q = -1 if T leaves time for them, and at velocity V if it is reached. The nearest is
+the farthest of the mirrored problem.
 """
 
 from __future__ import annotations
@@ -42,8 +39,7 @@ class Farthest(NamedTuple):
     time.
 
     The derivative is that of the costate: with switches at s and s + z, where z is the time of decreasing
-    acceleration, it
-    is v(s) + p z / 2; or V if that is held.
+    acceleration, it is v(s) + p z / 2; or V if that is held.
     """
 
     times: tuple[Scalar, ...]
@@ -55,8 +51,7 @@ def ramp(v: Scalar, a: Scalar, c: Scalar) -> tuple[Scalar, Scalar]:
     """Peak acceleration and dwell at it in the fastest change from (v, a) up to velocity c, a = 0.
 
     Jerk +1 to p and -1 to 0 add p^2 - a^2 / 2 to the velocity, a dwell at p = 1 its duration. c must not be
-    below the
-    velocity reached by bringing a to 0.
+    below the velocity reached by bringing a to 0.
     """
     gain = hinge(c - v + 0.5 * a * a)
     return minimum(1.0, root(gain)), hinge(gain - 1.0)
@@ -66,9 +61,8 @@ def farthest(ends: Ends, T: Scalar) -> Farthest:
     """The farthest motion in a time T for which the change of velocity is feasible.
 
     Without dwells the three times follow from T, a1 - a0 and v1 - v0, the last being linear in the first
-    time. With a dwell
-    at p = 1 (or q = -1) the other extreme is the root of a quadratic, with both dwells their difference is
-    linear.
+    time. With a dwell at p = 1 (or q = -1) the other extreme is the root of a quadratic, with both dwells
+    their difference is linear.
     """
     v0, a0, v1, a1, V = ends
     u, turn = v1 - v0, 0.5 * (T + a1 - a0)

@@ -49,8 +49,7 @@ def refuse(
     lanes: Lanes, limits: MotionLimits, asked: float | None, places: Array | None, what: str
 ) -> NoReturn:
     """Raise the error that names the infeasible joint of one plan, and the reason; `places` are the minimum
-    and maximum
-    positions, (n, 2), of a motion that leaves the range.
+    and maximum positions, (n, 2), of a motion that leaves the range.
     """
     for i in range(limits.n):
         one = [x[i : i + 1] for x in lanes]

@@ -1,6 +1,5 @@
 """One joint between arbitrary states under limits of velocity, acceleration and jerk: its feasible durations,
-and its
-phases for one of them, in the units of the caller.
+and its phases for one of them, in the units of the caller.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ ALLOWED = 1.0 + 1e-12  # times a limit: tolerance of rounding
 
 class JointProblem(NamedTuple):
     """A joint in the units of `extremal` after its braking: end states, distance, rounding error of the
-    distance, the unit
-    of time in s, the braking, and 1 if the end state is reachable within the limits, else 0.
+    distance, the unit of time in s, the braking, and 1 if the end state is reachable within the limits, else
+    0.
     """
 
     ends: Ends
@@ -71,8 +70,7 @@ def first_possible(*joint: Scalar) -> tuple[Scalar, Scalar]:
 
 def phases(*joint: Scalar) -> tuple[list[Scalar], list[Scalar], Scalar]:
     """Durations of the phases, jerks in them, and 1 if the duration is infeasible, else 0: arguments of
-    `scaled`, and the
-    duration, s.
+    `scaled`, and the duration, s.
     """
     problem = scaled(*joint[:-1])
     braking, unit, j = problem.braking, problem.unit, joint[8]

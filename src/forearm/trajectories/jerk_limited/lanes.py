@@ -1,6 +1,5 @@
 """Synchronised plans, one lane per joint: the shortest duration feasible for all joints of a plan, their
-phases, and
-whether they stay in range.
+phases, and whether they stay in range.
 """
 
 from __future__ import annotations
@@ -41,8 +40,7 @@ def first_durations(lanes: Lanes, after: Array) -> Array:
 
 def common_durations(lanes: Lanes, n: int, after: Array) -> Array:
     """The first duration from `after` (b,) on that is feasible for all n joints of each plan, (b,); NEVER or
-    NaN if there
-    is none.
+    NaN if there is none.
     """
     T = np.array(after)
     rows = np.arange(len(T))
@@ -61,8 +59,7 @@ def common_durations(lanes: Lanes, n: int, after: Array) -> Array:
 
 def phases_of(lanes: Lanes, T: Array, out: tuple[Array, Array, Array] | None = None) -> tuple[Array, ...]:
     """Durations of phases (m, 15), jerks in them (m, 15) and whether the duration is infeasible (m, 1), for
-    durations
-    (m, 1).
+    durations (m, 1).
     """
     call = phases_function().call
     made: tuple[Array, ...] = call(*lanes, T) if out is None else call(*lanes, T, out=out)

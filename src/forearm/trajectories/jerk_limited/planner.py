@@ -37,10 +37,8 @@ def jerk_limited(
     """The fastest synchronised jerk-limited motion between two states, or one of a given duration.
 
     All joints take the shortest duration feasible for every one of them; faster joints use less jerk. A joint
-    that starts
-    beyond its limits of velocity or acceleration brakes first. An infeasible motion, or one that leaves the
-    range of a
-    joint, is refused with the joint and the reason.
+    that starts beyond its limits of velocity or acceleration brakes first. An infeasible motion, or one that
+    leaves the range of a joint, is refused with the joint and the reason.
 
     Args:
         q0, qd0, qdd0: joint coordinates, velocities and accelerations (n,) at the start.

@@ -13,8 +13,7 @@ def solve_symmetric(diagonal: Array, upper: Array, wanted: Array) -> Array:
     """Solve D_i x_i + U_i x_(i+1) + U_(i-1)^T x_(i-1) = wanted_i for x (m, b, n), positive definite.
 
     By cyclic reduction: every second block is eliminated, all in one step, until few are left. One step of
-    iterative
-    refinement removes the rounding error of the elimination.
+    iterative refinement removes the rounding error of the elimination.
 
     Args:
         diagonal: D (m, b, b), symmetric.

@@ -17,17 +17,14 @@ def blended(points: ArrayLike, tolerance: float, name: str = "blended") -> Joint
     """Straight lines between points, with corners rounded so that q'' is continuous.
 
     From d before a corner to d after it q' turns from one line's direction u to the other's, v: q' = u + (v -
-    u) f(x),
-    f = 3 x^2 - 2 x^3, x from 0 to 1 over a length of 2 d. Its q'' is 0 at both ends, and in the middle it
-    passes the corner
-    at the distance 3/16 d |v - u|, the largest between path and polygon. A motion along it does not have to
-    stop.
+    u) f(x), f = 3 x^2 - 2 x^3, x from 0 to 1 over a length of 2 d. Its q'' is 0 at both ends, and in the
+    middle it passes the corner at the distance 3/16 d |v - u|, the largest between path and polygon. A motion
+    along it does not have to stop.
 
     Args:
         points: joint coordinates (m, n), rad or m.
         tolerance: distance at which corners are passed, rad or m; less if a segment is too short, since a
-            blend
-            takes at most half of it. 0: corners stay, and a motion stops there.
+            blend takes at most half of it. 0: corners stay, and a motion stops there.
         name: of the path, for messages.
     """
     given = checked_points(points, "points")
@@ -48,8 +45,7 @@ def blended(points: ArrayLike, tolerance: float, name: str = "blended") -> Joint
 
 def _joined(given: Array, p: Array, passed: NDArray[np.intp], d: Array, name: str) -> JointPath:
     """For each segment the second half of the blend at its first point, the line, and the first half of the
-    blend at its
-    last; d (m,) is the extent of the blends.
+    blend at its last; d (m,) is the extent of the blends.
     """
     chords = np.linalg.norm(np.diff(p, axis=0), axis=1)
     u = np.diff(p, axis=0) / chords[:, None]

@@ -39,8 +39,7 @@ def path_deviation(path: JointPath) -> PathDeviation:
     """Largest distance between each side of a path's polygon and the part of the path that follows it.
 
     Both directions count: the distance of the path from the side, and that of the side's ends from the path.
-    Squared
-    distances are polynomials in s, evaluated at their stationary points: exact to rounding.
+    Squared distances are polynomials in s, evaluated at their stationary points: exact to rounding.
 
     Args:
         path: a path with a polygon, from `spline`, `blended` or `within_envelope`.
@@ -64,12 +63,10 @@ def within_envelope(
     points: ArrayLike, tolerance: float, continuity: int = 2, name: str = "within envelope"
 ) -> tuple[JointPath, int]:
     """A spline through points that stays within a distance of the straight lines between them, and the number
-    of points
-    added.
+    of points added.
 
     Where it leaves the envelope, a point on the straight line halves the section, until the tolerance holds.
-    `blended`
-    rounds corners instead and passes them at the distance.
+    `blended` rounds corners instead and passes them at the distance.
 
     Args:
         points: joint coordinates (m, n), rad or m.
@@ -108,8 +105,7 @@ def _followed(path: JointPath) -> tuple[Array, Array]:
 
 def _from_sides(path: JointPath, polygon: Array, marks: Array) -> tuple[Array, NDArray[np.intp]]:
     """Pieces (k, d+1, n) in powers of x from 0 to 1, relative to the first end of the side that each follows,
-    and the
-    index of that side, (k,).
+    and the index of that side, (k,).
     """
     h = np.diff(path.breaks)
     side = np.searchsorted(marks, path.breaks[:-1] + 0.5 * h, side="right") - 1

@@ -30,13 +30,11 @@ def from_function(
     """The path of a function that returns q and its derivatives.
 
     It is stored as quintic pieces, halved until q, q' and q'' agree in the middle of each to 1e-10, 1e-8 and
-    1e-6.
-    Derivatives that contradict finite differences are refused.
+    1e-6. Derivatives that contradict finite differences are refused.
 
     Args:
         f: function of s, from 0 to `length`, to q, q', q'' and optionally the third derivative, (n,) each; if
-            it
-            accepts an array (m,) and returns (m, n) each, or (n, m), it is called for all places at once.
+            it accepts an array (m,) and returns (m, n) each, or (n, m), it is called for all places at once.
         length: the last s, above 0.
         breaks: interior places at which q' or q'' jump, if any; where q' does, a motion stops.
         n: number of joints, to be checked (default: as returned by f).

@@ -34,8 +34,7 @@ def hand_lines(
     name: str = "hand lines",
 ) -> JointPath:
     """The joint path for the hand moving from its position at q0 straight to a position, or through several;
-    s is the arc
-    length of the hand's path in m.
+    s is the arc length of the hand's path in m.
 
     The hand is on its line to 1e-9 m. Redundant arms hold the joint combinations that do not move the hand at
     q0.
@@ -173,8 +172,7 @@ def path_along(task: LineTask, q: Array, ways: Sequence[HandWay], name: str) -> 
 
 def _doubt(task: LineTask, q: Array) -> Array:
     """Uncertainty of q, dq/ds and d2q/ds2 in configurations (m, n), (m, 3): Newton's method leaves 1e-12 at
-    the hand,
-    amplified near singularities; beside these, limits are used.
+    the hand, amplified near singularities; beside these, limits are used.
     """
     closeness = np.maximum(task.closeness(q), CLEAR)
     return np.asarray(LEFT * closeness[:, None] ** -np.array([1.0, 2.0, 3.0]))

@@ -29,8 +29,7 @@ def hermite_matrix(order: int) -> Array:
 
 def hermite_pieces(breaks: Array, values: Array) -> Array:
     """Coefficients (k, 2 r, n) of the pieces between breaks (k+1,) from values (k+1, r, n): q and its
-    derivatives below the
-    r-th.
+    derivatives below the r-th.
     """
     return hermite_between(np.diff(breaks), values[:-1], values[1:])
 

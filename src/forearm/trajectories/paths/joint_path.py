@@ -137,8 +137,7 @@ class JointPath:
 
     def reversals(self) -> Array:
         """Interior places at which q' of some joint changes its sign or touches 0, increasing: simple roots
-        to 1e-12 of the
-        length.
+        to 1e-12 of the length.
 
         For a joint that rests for a while, the places at which the rest begins and ends.
         """

@@ -111,8 +111,8 @@ def _smoothed(t: Array, q: Array, near: float, noise: Array) -> Array:
     """The smoothest curve over time that stays within a distance of the samples, at their times.
 
     It minimises the sum of squared distances plus a weight times the integral of |qdd|^2. The weight is the
-    largest for
-    which the rms distance does not exceed the noise (Reinsch), found by bisection of its logarithm.
+    largest for which the rms distance does not exceed the noise (Reinsch), found by bisection of its
+    logarithm.
     """
     usual = float(np.linalg.norm(noise))
     h = np.diff(t) / (t[-1] - t[0]) * len(t)
@@ -187,8 +187,7 @@ def _distances(path: JointPath, q: Array, kept: Flags) -> Array:
 
 def _overshoot(path: JointPath, q: Array, kept: Flags) -> Array:
     """Deviation of each piece of the path from the polygon of its samples, assigned to the middle sample,
-    (m,): near a
-    reversal a spline may overshoot all samples.
+    (m,): near a reversal a spline may overshoot all samples.
     """
     made = np.zeros(len(q))
     at = np.flatnonzero(kept)

@@ -49,17 +49,13 @@ def from_motion(motion: Any, tolerance: float | None = None, name: str | None = 
     """The path of a motion by arc length, rad (m); rests are left out.
 
     A motion that can be evaluated at any time is followed exactly: |q'| = 1; where it comes to rest and
-    continues in
-    another direction, its path has a corner. Samples (a log, the result of a controller or a simulation)
-    become a spline
-    that stays within a tolerance of them. A Cartesian line is parametrised by the arc length of the hand, as
-    in
-    `hand_lines`.
+    continues in another direction, its path has a corner. Samples (a log, the result of a controller or a
+    simulation) become a spline that stays within a tolerance of them. A Cartesian line is parametrised by the
+    arc length of the hand, as in `hand_lines`.
 
     Args:
         motion: an object with `at` and `duration` and, if accelerations jump, their times `switches`; a plan,
-            a
-            `MotionLog`, or an object with a `log`.
+            a `MotionLog`, or an object with a `log`.
         tolerance: of samples, rad or m: largest distance between them and the path; None: eight standard
             deviations of their noise, estimated from fourth differences. The path's name states it.
         name: of the path, for messages (default: the log's, or "motion").

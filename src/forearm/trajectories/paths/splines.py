@@ -43,8 +43,7 @@ def spline(
         points: joint coordinates (m, n), rad or m, up to 100,000 of them.
         continuity: number of continuous derivatives: 0, 1, 2 or 4.
         parameter: parameter difference between neighbours, scaled to the length of the polygon: "chord",
-            their
-            distance; "centripetal", its square root, which bends less beside sharp corners; "uniform".
+            their distance; "centripetal", its square root, which bends less beside sharp corners; "uniform".
         name: of the path, for messages.
     """
     given = checked_points(points, "points")
@@ -118,14 +117,11 @@ def _end_slope(h0: Array, h1: Array, d0: Array, d1: Array) -> Array:
 
 def _least_bending(s: Array, p: Array, order: int) -> Array:
     """q and its derivatives below `order` at the points, (m, order, n), that minimise the integral of the
-    squared
-    derivative of that order.
+    squared derivative of that order.
 
     The integral is a quadratic form of the derivatives at the points, as the Hermite polynomials between them
-    depend
-    linearly on those; its matrix is positive definite and couples neighbours only. From the second on, even
-    derivatives
-    are 0 at both ends.
+    depend linearly on those; its matrix is positive definite and couples neighbours only. From the second on,
+    even derivatives are 0 at both ends.
     """
     K = bending_form(np.diff(s), order)
     size = order - 1
@@ -149,8 +145,7 @@ def _least_bending(s: Array, p: Array, order: int) -> Array:
 
 def bending_form(lengths: Array, order: int, ends: int | None = None) -> Array:
     """Quadratic forms of the integral of the squared derivative of this order over pieces of these lengths
-    (k,), in the
-    values and derivatives at both ends, `ends` of each (None: `order`): (k, 2 ends, 2 ends).
+    (k,), in the values and derivatives at both ends, `ends` of each (None: `order`): (k, 2 ends, 2 ends).
     """
     ends = order if ends is None else ends
     scale = np.tile(lengths[:, None] ** np.arange(ends), (1, 2))

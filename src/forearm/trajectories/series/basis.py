@@ -1,10 +1,8 @@
 """Basis functions of time for series motions: Fourier, and quintic B-splines, with four derivatives.
 
 The Fourier functions are cos(h w t) - 1 and sin(h w t), h = 1..H, w = 2 pi / duration: they end as they
-begin, and are at
-rest there if sum h^2 a_h = 0 for the cosines and sum h b_h = 0 for the sines. Of the B-splines on uniform
-knots the first
-and the last three are omitted, so that the series rests at both ends.
+begin, and are at rest there if sum h^2 a_h = 0 for the cosines and sum h b_h = 0 for the sines. Of the
+B-splines on uniform knots the first and the last three are omitted, so that the series rests at both ends.
 """
 
 from __future__ import annotations

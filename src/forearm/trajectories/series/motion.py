@@ -24,8 +24,8 @@ class SeriesMotion:
     `load_motion`.
 
     q(t) = start + sum of coefficients times functions of time. Fourier coefficients are those of cos(h w t) -
-    1, then those
-    of sin(h w t), h = 1..H, w = 2 pi / duration; spline coefficients are those of quintic B-splines.
+    1, then those of sin(h w t), h = 1..H, w = 2 pi / duration; spline coefficients are those of quintic
+    B-splines.
 
     Attributes:
         basis: "fourier" or "spline".
@@ -62,8 +62,7 @@ class SeriesMotion:
 
     def derivatives(self, t: ArrayLike) -> tuple[Array, Array, Array, Array, Array]:
         """q, qd, qdd, qddd, qdddd at a time, (n,) each, or at times (m,), (m, n) each; at both ends jerks and
-        snaps are their
-        one-sided limits.
+        snaps are their one-sided limits.
 
         Args:
             t: the time or times, s.

@@ -102,8 +102,7 @@ def least_share(
     problem: PathProblem, grid: Grid, node: int
 ) -> tuple[float, tuple[str, str], tuple[float, float], bool]:
     """Minimax share of a limit in an interval, that limit, the ds/dt and d2s/dt2 that attain it, and whether
-    it is at the
-    right end; by successive refinement over both.
+    it is at the right end; by successive refinement over both.
     """
     interval = slice(node, node + 1)
     left, right = (

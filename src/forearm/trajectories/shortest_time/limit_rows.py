@@ -1,8 +1,7 @@
 """The limits of an arm at one place of a path, as the shares of them that u = d2s/dt2 and x = (ds/dt)^2 use.
 
 A share is needed / allowed with its sign: the limit holds from -1 to 1. Written once over any scalar; the
-numbers of a
-place form a row laid out by `RowLayout`.
+numbers of a place form a row laid out by `RowLayout`.
 """
 
 from __future__ import annotations
@@ -173,8 +172,7 @@ class RowLayout:
         direction: Sequence[Scalar],
     ) -> list[Scalar]:
         """Motor torques at the degrees of freedom, with friction in these directions, rotors included;
-        AT_REST times a
-        direction marks a joint about to stop.
+        AT_REST times a direction marks a joint about to stop.
         """
         model, width = model_of(self.arm), load_width(self.arm)
         rates = model.rates(qd)

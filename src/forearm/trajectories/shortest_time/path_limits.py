@@ -1,6 +1,5 @@
 """Limits of a motion along a path: velocity, acceleration, torque, current and voltage of each joint; speed
-and
-acceleration of the hand; each constant or varying along the path.
+and acceleration of the hand; each constant or varying along the path.
 """
 
 from __future__ import annotations
@@ -42,8 +41,7 @@ UNITS = {
 @dataclass(frozen=True, eq=False)
 class LimitCurve:
     """One kind of limit of `width` joints (or of the hand) along a path: the values (width,) times `factor`,
-    or the result
-    of a function of s (m,), (m, width), (width,) or (m, 1).
+    or the result of a function of s (m,), (m, width), (width,) or (m, 1).
     """
 
     kind: str

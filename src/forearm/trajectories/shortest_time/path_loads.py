@@ -1,8 +1,7 @@
 """Joint loads of the rigid arm along a path: linear in u = d2s/dt2 and x = (ds/dt)^2.
 
 With q' and q'' along the path qd = q' sqrt(x) and qdd = q' u + q'' x, so that torques and reactions are by_u
-u + by_x x +
-at_rest.
+u + by_x x + at_rest.
 """
 
 from __future__ import annotations

@@ -26,8 +26,7 @@ class PhasePlane:
         maximum: maximum-velocity curve at these, NaN where it lies above the drawn range.
         height: largest speed drawn.
         curves: by name of the binding limit ("" for none) s and ds/dt (k,) of its sections, separated by NaN;
-            in
-            descending order of duration.
+            in descending order of duration.
         shares: of the duration, by the same names.
         stops: interior places at which the motion comes to rest.
         ends: (s, ds/dt) of the start and of the end, (2, 2).

@@ -282,8 +282,7 @@ class Profile:
 
 class NoProfile(ForearmError):
     """No speed along the path respects the limits: a node of the grid is a dead end ("passage"), or the speed
-    at the
-    "start" or the "end" is not between `least` and `most`, (ds/dt)^2.
+    at the "start" or the "end" is not between `least` and `most`, (ds/dt)^2.
     """
 
     def __init__(self, grid: Grid, node: int, reason: str, most: float = 0.0, least: float = 0.0) -> None:

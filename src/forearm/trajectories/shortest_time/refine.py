@@ -78,8 +78,7 @@ def refined_profile(
     problem: PathProblem, count: int, boundary: Boundary, report: Progress | None = None
 ) -> Profile:
     """The fastest profile on a grid of about `count` intervals, finer where different limits bind at both
-    ends, and finer
-    still where limits are exceeded between nodes by more than ALLOWED.
+    ends, and finer still where limits are exceeded between nodes by more than ALLOWED.
     """
     path = problem.path
     profile = _first_profile(problem, -(-count // COARSER), boundary)
@@ -126,8 +125,7 @@ def slowed_profile(
     problem: PathProblem, shortest: Profile, boundary: Boundary, duration: float
 ) -> tuple[Profile, Array]:
     """The profile of a given duration under a scaled maximum speed, on the same grid, and the ceiling of
-    (ds/dt)^2 that the
-    scaling defines.
+    (ds/dt)^2 that the scaling defines.
     """
     taken, share, slow, fast = shortest.duration, 1.0, 0.0, 1.0
     profile, ceiling = shortest, shortest.x
@@ -148,8 +146,7 @@ def _under(
     problem: PathProblem, shortest: Profile, boundary: Boundary, share: float
 ) -> tuple[Profile, Array]:
     """The fastest profile below a share of the fastest (ds/dt)^2, and this ceiling; near ends with a given
-    speed the ceiling
-    is higher, over the shortest length in which the motion can slow down.
+    speed the ceiling is higher, over the shortest length in which the motion can slow down.
     """
     s, x = shortest.grid.s, shortest.x
     for stretch in STRETCHES:
@@ -169,8 +166,7 @@ def _under(
 
 def _losses(problem: PathProblem, profile: Profile) -> Array:
     """Approximate time lost in each interval, (N,), because s'' is constant in it: the limit that binds at
-    one end is slack at
-    the other.
+    one end is slack at the other.
     """
     x = np.stack([profile.x[:-1], profile.x[1:]], axis=1).ravel()
     blocks = [np.sqrt(x)[:, None] * profile.ends.pace]
@@ -184,8 +180,7 @@ def _losses(problem: PathProblem, profile: Profile) -> Array:
 
 def _parts(losses: Array, count: int) -> NDArray[np.intp]:
     """Number of parts per interval such that there are about `count` and the total loss is minimal: each loss
-    falls with the
-    number of parts.
+    falls with the number of parts.
     """
     weight = np.sqrt(losses + 1e-6 * losses.sum() / len(losses))
     parts = np.ones(len(losses), dtype=np.intp)
@@ -200,8 +195,8 @@ def _parts(losses: Array, count: int) -> NDArray[np.intp]:
 
 def largest_use(problem: PathProblem, profile: Profile, known: tuple[Profile, Array] | None = None) -> Array:
     """The largest share of a limit used between the nodes of each interval, (N,); at rests also without
-    friction, which no
-    longer brakes then. Intervals unchanged since the profile of `known` are not evaluated again.
+    friction, which no longer brakes then. Intervals unchanged since the profile of `known` are not evaluated
+    again.
     """
     grid, count = profile.grid, len(INSIDE)
     used, which = _unchanged(profile, known)
@@ -234,8 +229,7 @@ def _unchanged(
 
 def _beside_rest(problem: PathProblem, profile: Profile, ends: Indices, x: Array) -> Array:
     """The largest shares where intervals end at rest, (k,): without friction, which no longer brakes then,
-    and at the low
-    speeds between rest and x (k,) at which dry friction changes.
+    and at the low speeds between rest and x (k,) at which dry friction changes.
     """
     if not ends.size:
         return np.zeros(0)
@@ -252,8 +246,7 @@ def _beside_rest(problem: PathProblem, profile: Profile, ends: Indices, x: Array
 
 def _graded(grid: Grid, profile: Profile) -> Grid:
     """The grid with geometrically shorter intervals beside rest: friction may change abruptly there, and the
-    limits at rest
-    apply to the whole of the first interval.
+    limits at rest apply to the whole of the first interval.
     """
     rests = np.isin(grid.s, profile.grid.s[profile.x == 0.0])
     begins, ends = np.flatnonzero(rests[:-1]), np.flatnonzero(rests[1:])

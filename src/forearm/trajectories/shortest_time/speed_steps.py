@@ -1,12 +1,9 @@
 """One interval of the grid: the feasible x = (ds/dt)^2 at its left end, and the fastest x at its right end.
 
 In an interval u = d2s/dt2 is constant, so that x at its right end is x + 2 D u with its length D; every limit
-is enforced
-at both ends. At a given x each limit bounds u; the bounds are straight lines if limits are linear in u and x,
-and found by
-Newton's method where friction makes them curved. Feasible x are those at which the largest lower bound lies
-below the
-smallest upper one.
+is enforced at both ends. At a given x each limit bounds u; the bounds are straight lines if limits are linear
+in u and x, and found by Newton's method where friction makes them curved. Feasible x are those at which the
+largest lower bound lies below the smallest upper one.
 """
 
 from __future__ import annotations
@@ -51,8 +48,7 @@ class URange:
 
     def with_share(self, u: Scalar, share: Scalar, by_u: Scalar, by_x: Scalar) -> URange:
         """Add the constraint -1 <= share <= 1, linearised at u, with the tolerance of shares: for a limit
-        that hardly depends on u
-        this is a wide range of u.
+        that hardly depends on u this is a wide range of u.
         """
         inverse = 1.0 / choose(abs(by_u), FLAT, FLAT, by_u)
         most = 1.0 + CLOSE
@@ -83,13 +79,11 @@ def anywhere() -> URange:
 
 def edge(ranges: Ranges, start: Scalar, u: Scalar, other: Scalar, known: Scalar) -> tuple[Scalar, Scalar]:
     """(x, lost): the x nearest to `start`, towards `other`, at which the bounds admit a u; `lost` is 1 if
-    none was found.
-    `known` is 1 if `other` is one.
+    none was found. `known` is 1 if `other` is one.
 
     At each x first u moves between the bounds, as they are linear only near it. Then Newton's method is
-    applied to the width
-    between the bounds, bracketed by the last infeasible and the last feasible x, with a bisection in every
-    third step.
+    applied to the width between the bounds, bracketed by the last infeasible and the last feasible x, with a
+    bisection in every third step.
     """
 
     def step(state: list[Scalar]) -> list[Scalar]:
@@ -207,8 +201,7 @@ def _interval_sizes(layout: RowLayout) -> dict[str, int]:
 
 def traced_backward(layout: RowLayout) -> Traced:
     """Backward step with carry `low`, `high`: the x that lead on from the right end of an interval, and then
-    to its left one;
-    `lows` and `highs` are the carry as rows, NEVER if infeasible.
+    to its left one; `lows` and `highs` are the carry as rows, NEVER if infeasible.
     """
     from forearm.codegen.functions import traced_formula
 
@@ -228,8 +221,7 @@ def traced_backward(layout: RowLayout) -> Traced:
 
 def traced_forward(layout: RowLayout) -> Traced:
     """Forward step with carry `x`, from the left end of an interval to its right one, where `ahead` (low,
-    high) lead on;
-    `reached` is the carry as rows.
+    high) lead on; `reached` is the carry as rows.
     """
     from forearm.codegen.functions import traced_formula
 

@@ -2,8 +2,7 @@
 duration.
 
 The problem of Bobrow and of Shin and McKay, which Waters III takes from Kahn: with x = (ds/dt)^2 the passes
-of `profile`
-find the fastest x along the path.
+of `profile` find the fastest x along the path.
 """
 
 from __future__ import annotations
@@ -64,20 +63,16 @@ def time_optimal(
     progress: Progress | None = None,
 ) -> Plan:
     """The fastest motion along a path within limits of velocity, torque, current and voltage, with friction,
-    rotors and gears
-    included. Waters III after Kahn.
+    rotors and gears included. Waters III after Kahn.
 
     A limit is one number, one per joint, a function of s (m,) that returns (m, n), or a pair (places,
-    values), linearly
-    interpolated; infinity removes the arm's own limit. `plan.limit` names the binding limit at each sample,
-    `plan.timing`
-    reports how much time raising it would save.
+    values), linearly interpolated; infinity removes the arm's own limit. `plan.limit` names the binding limit
+    at each sample, `plan.timing` reports how much time raising it would save.
 
     Args:
         arm: the arm.
         path: waypoints (m, n), interpolated by a spline; a `JointPath`; or a plan, motion or log, as an
-            object or
-            file, to be retimed.
+            object or file, to be retimed.
         velocity: largest |qd|, rad/s (m/s); None: the arm's.
         acceleration: largest |qdd|, rad/s^2 (m/s^2); None: unlimited.
         torque: largest |tau|, motor torque times gear ratio, N m (N); None: the arm's max_effort.
@@ -216,8 +211,7 @@ def _near_polygon(
     arm: Arm, free: JointPath, tolerance: float, continuity: int, timed: Callable[[JointPath], PathTiming]
 ) -> tuple[PathTiming, tuple[str, ...]]:
     """The faster of a spline with additional points and of rounded corners, both within a distance of the
-    polygon of the path;
-    and its cost in time. Waters III.
+    polygon of the path; and its cost in time. Waters III.
     """
     if free.polygon is None:
         raise InputError(

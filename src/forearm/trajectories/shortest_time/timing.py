@@ -200,8 +200,7 @@ class PathTiming:
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
         """Plot the phase plane with matplotlib: ds/dt over s, the maximum-velocity curve, the binding limit
-        by colour; save the
-        figure if a path is given.
+        by colour; save the figure if a path is given.
         """
         from forearm.plots.phase_plane import phase_plane_figure, save_figure
 

@@ -1,8 +1,7 @@
 """Symmetric positive definite systems with bandwidth two, by cyclic reduction of 2 x 2 blocks.
 
 All blocks of odd index are eliminated at once, which leaves half as many; so a system of N unknowns takes
-log2 N rounds of
-a few operations on whole arrays.
+log2 N rounds of a few operations on whole arrays.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Minimum duration under linear inequalities: a primal-dual interior point method with a banded matrix.
 
 Mehrotra's predictor-corrector, from a start that may be infeasible. If no b satisfies all inequalities, each
-may be
-violated at a price, and the remaining violation shows where the limits conflict.
+may be violated at a price, and the remaining violation shows where the limits conflict.
 """
 
 from __future__ import annotations
@@ -58,8 +57,7 @@ def shortest(
         rows: (4, R, N).
         b: initial value, (N,); x must be positive there, the rows need not be satisfied.
         multipliers: those of a similar problem whose solution is b; None: unknown. With them, rows that are
-            far
-            from being violated at b may be left out.
+            far from being violated at b may be left out.
         tolerance: of the gap.
     """
     if multipliers is None or len(multipliers) <= NEAR:

@@ -17,8 +17,7 @@ def rest_grid(s: ArrayLike, rests: Sequence[int], intervals: int = 4, parts: int
     """Nodes s refined next to rest, equally spaced in time under constant jerk.
 
     From rest a constant jerk covers a distance proportional to the cube of time: of a thousand equal
-    intervals the first
-    takes a tenth of the total time.
+    intervals the first takes a tenth of the total time.
 
     Args:
         s: nodes, increasing, (N + 1,).

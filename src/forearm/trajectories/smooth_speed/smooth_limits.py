@@ -44,8 +44,7 @@ class SmoothLimits:
 
     def path_within(self, share: Array) -> tuple[Array, Array, Array]:
         """q', q'' and q''' at a fraction of each interval, (n, N) each: q' is the polynomial of degree 5 with
-        the values at the
-        ends.
+        the values at the ends.
         """
         D = self.lengths
         f, f1, f2 = self.ends1, D * self.ends2, D**2 * self.ends3

@@ -1,10 +1,8 @@
 """The fastest speed profile along a path within jerk limits: the second stage of time-optimal planning.
 
-With x = (ds/dt)^2 and u = d2s/dt2, joints accelerate by q' u + q'' x and have the jerk
-q''' x^(3/2) + (3 q'' u + q' du/ds) sqrt(x). In each interval of the grid the path jerk is constant. Limits
-are linearised
-around an iterate, conservatively for jerk: J / sqrt(x) is convex, its tangent below it. An interior point
-method solves
+With x = (ds/dt)^2 and u = d2s/dt2, joints accelerate by q' u + q'' x and have the jerk q''' x^(3/2) + (3 q''
+u + q' du/ds) sqrt(x). In each interval of the grid the path jerk is constant. Limits are linearised around an
+iterate, conservatively for jerk: J / sqrt(x) is convex, its tangent below it. An interior point method solves
 the resulting convex problem; its solution is the next iterate.
 """
 
@@ -54,8 +52,7 @@ class SmoothProfile:
         coefficients: s = sum of coefficients[i, k] (t - times[i])^k in interval i, (N, 6).
         iterations: number of convex problems solved.
         gap: the larger of the duality gap of the last one and of the last change of the duration, both
-            relative
-            to the duration.
+            relative to the duration.
         excess: largest relative violation of a limit at the nodes.
     """
 

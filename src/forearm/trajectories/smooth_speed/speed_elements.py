@@ -1,12 +1,11 @@
 """Speeds along a path in intervals of constant path jerk, as a linear function of one number per interval.
 
 In an interval of length D and duration T, x = (ds/dt)^2 and u = d2s/dt2. The iterate defines the shape of the
-motion: the
-elapsed share of time at each place. With that shape kept, a constant path jerk implies
+motion: the elapsed share of time at each place. With that shape kept, a constant path jerk implies
     x1 - x0 = 2 D ((1 - theta) u0 + theta u1), theta = 1 - (mean of s over time) / D,
 thus b = x0 + 2 D (1 - theta) u0 = x1 - 2 D theta u1 is the same from either end. The numbers b of all
-intervals determine
-x and u at all nodes: no equality constraint is left. Next to rest theta is 3/4, in uniform motion 1/2.
+intervals determine x and u at all nodes: no equality constraint is left. Next to rest theta is 3/4, in
+uniform motion 1/2.
 """
 
 from __future__ import annotations
@@ -29,8 +28,7 @@ class GivenNode:
     Attributes:
         x: squared path speed.
         before, after: path acceleration at the end of the interval before it and at the start of the one
-            after
-            it; None: free.
+            after it; None: free.
     """
 
     x: float
@@ -41,8 +39,7 @@ class GivenNode:
 @dataclass(frozen=True, eq=False)
 class SpeedShape:
     """The shape of a motion in N intervals: at the share r of its time the path speed is v0 (1 - r)^2 + 2 v r
-    (1 - r) +
-    v1 r^2.
+    (1 - r) + v1 r^2.
 
     Attributes:
         v0, v, v1: path speeds, (N,).
@@ -79,8 +76,7 @@ def speed_shape(lengths: Array, x: Array, u: Array) -> SpeedShape:
     """The motion of constant path jerk between given speeds, nearest to the accelerations at the ends.
 
     Its duration makes the motion of degree 5 with these speeds and accelerations one of degree 4, and of
-    degree 3 if they are
-    those of a constant jerk.
+    degree 3 if they are those of a constant jerk.
 
     Args:
         lengths: of the intervals, (N,).
@@ -97,8 +93,7 @@ def speed_shape(lengths: Array, x: Array, u: Array) -> SpeedShape:
 @dataclass(frozen=True, eq=False)
 class SpeedElements:
     """x and u in each interval as affine functions of b: coefficients of b of the previous, the present and
-    the next interval,
-    and a constant.
+    the next interval, and a constant.
 
     Attributes:
         fixed: which b are given, (N,); they are in the constants.

@@ -107,8 +107,7 @@ def _inner_bounds(top: Array, shape: SpeedShape, fixed: NDArray[np.bool_]) -> Ar
 
 def _joint_jerks(limits: SmoothLimits, share: Array, shape: SpeedShape, elements: SpeedElements) -> Array:
     """Jerks of the joints, both signs: q''' x + 3 q'' u + q' w <= J / sqrt(x), with the right-hand side
-    replaced by its
-    tangent, and everything multiplied by the speed of the iterate.
+    replaced by its tangent, and everything multiplied by the speed of the iterate.
     """
     v = np.stack([shape.v0, shape.speed(0.5), shape.v1])
     room = -0.5 * elements.x / np.maximum(v, TINY) ** 2

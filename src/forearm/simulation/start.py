@@ -255,7 +255,7 @@ def from_zero(clock: Clock) -> tuple[Clock, float]:
     t, step = float(clock.times(0)[0]), clock.step
     if not abs(t / step) <= MOST_COUNTED:
         raise InputError(
-            f"simulate, step: {step:g} s is too short to be counted from 0 to {t:g} s; take a longer one."
+            f"simulate, step: {step:g} s is too short to be counted from 0 to {t:g} s; use a longer one."
         )
     nearest = round(t / step)
     if is_same(nearest * step, t, step):

@@ -21,7 +21,7 @@ STRIDE = 0.2  # rad, m: the longest step of a joint, so that a cubic between kno
 # Of the path: if not even such a step can be followed the branch has ended; only a step this short may pass a
 # singular configuration.
 SHORTEST = 1e-7
-# of the longest lever of a joint: a longer way is followed as one of that length, for no arm goes farther
+# times the longest lever of a joint: longer paths count as this long, as no arm reaches farther
 LEVERS = 10.0
 # of the largest singular value: joint directions below it count as not moving the hand
 NOTHING = 1e-9

@@ -22,7 +22,6 @@ ROUNDING = 1e-14  # of q
 # of the distance between two cuts: initial breaks, unevenly spaced so that none coincides with the middle of
 # a line, where singular configurations lie by design.
 FIRST = np.array([0.0, 0.236, 0.472, 0.764])
-# that no later one begins exactly where lines have singular postures by design, in the middle
 MOST = 20_000  # pieces
 SHORTEST = 1e-10  # of the length
 

@@ -174,7 +174,7 @@ def test_what_is_held_back_is_printed(capsys: Capture) -> None:
     found = document(capsys, "compare", "panda", "--only", "PD")
     assert rows["PD"] == f"{100.0 * found['controllers'][0]['stiffness']:.3g} %"
     assert found["shares"][1] == 1.0
-    assert "would shake it: joint1 " in " ".join(out.split())
+    assert "would be unstable: joint1 " in " ".join(out.split())
     _, out, _ = run(capsys, "compare", "cmu-dd", "--period", 0.002, "--only", "computed torque")
     assert "could not give, under load: computed torque " in " ".join(out.split())
     assert "alone" not in out

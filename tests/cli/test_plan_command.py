@@ -101,7 +101,7 @@ def test_the_report_names_what_is_largest(capsys: Capture) -> None:
     assert out.startswith("panda: 3 points, ")
     assert "largest torque" in out
     assert "joints deviate from the straight lines between the points by" in out
-    assert "of the 87 N m (N) that it has" in err
+    assert "of the 87 N m (N) available" in err
 
 
 @pytest.mark.slow
@@ -155,7 +155,7 @@ def test_a_line(capsys: Capture) -> None:
     )
     code, out, _ = run(capsys, "puma560-akb", "--q", q, "--line-to", there, "--hand-acceleration", "0.5")
     assert code == 0
-    assert out.startswith("puma560-akb: a line of the hand, 0.1225 m")
+    assert out.startswith("puma560-akb: a Cartesian line, 0.1225 m")
 
 
 @pytest.mark.slow
@@ -322,7 +322,7 @@ def test_saved_motions_and_phase_planes(capsys: Capture, tmp_path: Path) -> None
         ),
         (("panda", "--to", "1,2"), "--to: panda needs 7 finite numbers, got 2"),
         (("panda", "--line-to", "1,2"), "--line-to: a point has 3 finite numbers, got 2"),
-        (("puma560-akb", "--to", "0,0,0,0,0,0"), "have no max_effort"),
+        (("puma560-akb", "--to", "0,0,0,0,0,0"), "there is no default because"),
         (("panda", "--q", START, "--to", THERE, "--acceleration", "-1"), "acceleration"),
         (
             ("panda", "--q", START, "--to", THERE, "-o", "x.txt"),

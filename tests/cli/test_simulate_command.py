@@ -345,7 +345,7 @@ def test_sim_at_a_terminal_prompts_and_survives_errors() -> None:
         try:
             assert b"cmu-dd: 6 joints" in read_until(ours, b"sim> ")
             for typed_in, answer, prompt in (
-                (b"nonsense\n", b"no command or variable 'nonsense'", b"sim> "),
+                (b"nonsense\n", b"unknown command or variable 'nonsense'", b"sim> "),
                 (b"gravi\t\n", b"gravity = -9.80621", b"sim> "),
                 (b"simulate\n", b"new or continue", b"(new or continue) "),
                 (b"new\n", b"zero first", b"(yes or no) "),

@@ -283,11 +283,11 @@ FAR = "9,9,9,0,0,0"
         (("simulate", "ur5", "--duration", "1", "--method", "x"), "--method: expected one of "),
         (
             ("simulate", "ur5", "--duration", "1", "--method", "gauss4", "--torque", "1,1,1,1,1,1"),
-            "--method: 'gauss4' is for undriven arms; leave --torque out, or take 'dp87'.",
+            "--method: 'gauss4' is for undriven arms; leave --torque out, or use 'dp87'.",
         ),
         (
             ("simulate", "puma560", "--duration", "1", "--method", "gauss4"),
-            "have some. Add --rigid, or take 'rk4' or 'dp45'.",
+            "have friction. Add --rigid, or use 'rk4' or 'dp45'.",
         ),
         (
             ("simulate", "ur5", "--duration", "1", "--voltage", "1,1,1,1,1,1"),

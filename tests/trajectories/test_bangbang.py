@@ -136,7 +136,7 @@ def test_a_given_duration_is_kept_or_refused_with_what_is_possible() -> None:
         InputError,
         match=(
             r"joint 1: the requested duration is not feasible: got 2\.0 s; feasible from "
-            r"0\.645751 s on but not"
+            r"0\.645751 s except"
         ),
     ):
         bang_bang([0.0], [1.0], [0.75], [1.0], limits, duration=2.0)
@@ -152,7 +152,7 @@ def test_a_given_duration_is_kept_or_refused_with_what_is_possible() -> None:
 REFUSED = {
     PlanStatus.TOO_FAST: (
         ([0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [2.0, 0.0]),
-        r"joint 1: the end is faster .*: 2\.0, allowed 1\.0",
+        r"joint 1: the end velocity .*: 2\.0, allowed 1\.0",
     ),
     PlanStatus.OUT_OF_RANGE: (
         ([0.0, 0.0], [0.0, 0.0], [0.0, 2.0], [0.0, 0.0]),
@@ -164,7 +164,7 @@ REFUSED = {
     ),
     PlanStatus.NOTHING_COMMON: (
         ([0.9, -1.0], [0.9, 0.0], [0.95, 1.0], [0.9, 0.0]),
-        r"joint 1: no duration .*: at most 0\.0564404 s, another needs 2\.5 s",
+        r"joint 1: no common duration.*: at most 0\.0564404 s, another needs 2\.5 s",
     ),
 }
 

@@ -130,7 +130,7 @@ def test_a_plan_through_points_keeps_its_jerk(tmp_path: Path) -> None:
 
 def test_what_a_plan_with_jerk_refuses(motion: JerkMotion) -> None:
     arm = fa.load("puma560")
-    with pytest.raises(InputError, match=r"^plan, jerk: expected none with a motion planned already"):
+    with pytest.raises(InputError, match=r"^plan, jerk: not allowed for a motion that is already planned"):
         fa.plan(random_arm(4, 3), motion, jerk=3.0)
     with pytest.raises(
         InputError, match=r"request 'plan', jerk: expected one number or 6 for 'puma560', got 2"

@@ -110,11 +110,11 @@ def test_the_schema_takes_the_file() -> None:
             "qd = [0, 0]",
             r"reach\.toml, waypoint\[1\]: qd: expected shape \(6,\), got \(2,\)",
         ),
-        ("qd = [0,", "hand_velocity = [0,", r"reach\.toml, waypoint\[1\]: hand_velocity: goes with a pose"),
+        ("qd = [0,", "hand_velocity = [0,", r"reach\.toml, waypoint\[1\]: hand_velocity: only with a pose"),
         (
             'rpy = ["180 deg", 0.0, "90 deg"]',
             "",
-            r"waypoint 'over the bin': give q, or xyz and rpy, or matrix; got xyz\.",
+            r"waypoint 'over the bin': expected q, or xyz and rpy, or matrix, got xyz\.",
         ),
         (
             "[0.4, 0.1, 0.3]",
@@ -129,7 +129,7 @@ def test_the_schema_takes_the_file() -> None:
         (
             "matrix =",
             "q = [0]\nmatrix =",
-            r"waypoint\[3\]: give q, or xyz and rpy, or matrix; got q, matrix\.",
+            r"waypoint\[3\]: expected q, or xyz and rpy, or matrix, got q, matrix\.",
         ),
     ],
 )

@@ -283,7 +283,7 @@ def test_whole_states_at_the_ends() -> None:
             {},
             r"^smooth, points: expected 2 to 10000 points \(k \+ 1, n\), got shape \(1, 1\)",
         ),
-        (POINTS, None, {}, r"^smooth: give limits, or a duration"),
+        (POINTS, None, {}, r"^smooth: expected limits, or a duration"),
         (POINTS[:, :2], LIMITS, {}, r"^smooth, limits: expected those of 2 joints, got 3"),
         (POINTS, MotionLimits(np.ones((4, 3))), {}, r"^smooth, limits: expected those of one plan"),
         (
@@ -311,7 +311,7 @@ def test_whole_states_at_the_ends() -> None:
             [[0.0], [0.5]],
             MotionLimits(np.ones(1), lower=-0.01, upper=1.0),
             {"velocities": [[-0.9], [0.0]]},
-            r"^smooth, joint 1: the joint would have to turn round outside .* allowed -0\.01 to 1\.0",
+            r"^smooth, joint 1: the joint would have to reverse outside .* allowed -0\.01 to 1\.0",
         ),
         (
             [[0.0], [0.5]],

@@ -179,7 +179,7 @@ def test_the_schema_takes_limits_of_snap() -> None:
         ("acceleration = 1.0", "duration = 2.0", r"duration: only for motions of continuous snap; set snap"),
         ("snap = true", "duration = 0", r"^a\.toml, duration: must be above 0"),
         ("snap = true", "time_optimal = true", r"snap: a time-optimal motion has no continuous snap"),
-        ("velocity = 1.0", "time_optimal = true\nduration = 2.0", r"give PathOptions\(duration=\.\.\.\)"),
+        ("velocity = 1.0", "time_optimal = true\nduration = 2.0", r"set PathOptions\(duration=\.\.\.\)"),
     ],
 )
 def test_what_is_wrong_in_a_request_is_said(limits: str, top: str, said: str) -> None:
@@ -189,9 +189,11 @@ def test_what_is_wrong_in_a_request_is_said(limits: str, top: str, said: str) ->
 
 def test_what_a_plan_refuses(puma: fa.Arm) -> None:
     motion = smooth(POINTS, duration=2.0)
-    with pytest.raises(InputError, match=r"^plan, snap: expected none with a motion planned already"):
+    with pytest.raises(InputError, match=r"^plan, snap: not allowed for a motion that is already planned"):
         fa.plan(puma, motion, snap=True)
-    with pytest.raises(InputError, match=r"^plan, duration: expected none with a motion planned already"):
+    with pytest.raises(
+        InputError, match=r"^plan, duration: not allowed for a motion that is already planned"
+    ):
         fa.plan(puma, motion, duration=2.0)
     with pytest.raises(InputError, match=r"request 'request', snap: expected one number or 6 .* got 2"):
         fa.plan(puma, POINTS, acceleration=1.0, snap=[1.0, 2.0])

@@ -170,7 +170,7 @@ def test_impossible_requests_name_the_segment() -> None:
     limits = MotionLimits(1.0, 1.0, -1.0, 1.0)
     with pytest.raises(
         InputError,
-        match=r"through, segment 2, joint 1: .* outside of the joint's range: 0\.5 and 2\.0, .* in rad \(m\)",
+        match=r"through, segment 2, joint 1: .* outside the joint's range: 0\.5 and 2\.0, .* in rad \(m\)",
     ):
         through([[0.0], [0.5], [2.0]], None, limits)
     with pytest.raises(InputError, match=r"through, segment 1, joint 1: .* reverse"):

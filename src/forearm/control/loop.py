@@ -89,7 +89,7 @@ def run(
     joint_of = simulator.coordinates.joint_of
     track = Track(plant, 0.0, state.q[0], state.qd[0], stops=False, until=None, joint_of=joint_of)
     moved = SimulatedPlant(simulator, track, state, Clock(0.0, T), substeps=substeps, bound=BEYOND)
-    told = _Told(drive, controller, reference, sensors, actuators.delay, track, push)
+    told = _Exchange(drive, controller, reference, sensors, actuators.delay, track, push)
     loop = SampledLoop(moved, told.ask)
     controller.reset()
     loop.run(len(reference.t) - 1)
@@ -143,7 +143,7 @@ def _step(simulator: Simulator, q: Floats, period: float) -> float:
     return max(min(STEP, max(exact, bearable)), period / MOST_STEPS)
 
 
-class _Told:
+class _Exchange:
     """Exchange between plant and controller, period by period: measurements, commands, inputs."""
 
     def __init__(

@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 NODES, WEIGHTS = (0.5 * (v + w) for v, w in zip(np.polynomial.legendre.leggauss(4), (1.0, 0.0), strict=True))
 
 
-class Books:
+class EnergyBalance:
     """Accelerations, efforts and energies of a motion at its samples, each computed on first access."""
 
     def __init__(self, course: Course) -> None:

@@ -25,7 +25,7 @@ from forearm.simulation.arguments import (
     condition_of,
     with_old,
 )
-from forearm.simulation.energy_balance import Books
+from forearm.simulation.energy_balance import EnergyBalance
 from forearm.simulation.fixed import fixed_run
 from forearm.simulation.inputs import Controller, Driving, input_of
 from forearm.simulation.machine import simulator_of
@@ -146,8 +146,8 @@ def simulation_of(course: Course, kind: type[Result], **fields: Any) -> Result:
     track = course.track
 
     @cache
-    def books() -> Books:
-        return Books(course)
+    def books() -> EnergyBalance:
+        return EnergyBalance(course)
 
     found = [*track.events, *sticking(course.simulator, course.t, course.qd)]
     found += changing_flanks(course.simulator, course.t, course.q, course.qd)

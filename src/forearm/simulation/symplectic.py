@@ -145,10 +145,10 @@ def symplectic_run(setup: Setup) -> Course:
     """
     refuse_driven(setup.arm, setup.method, setup.drive.name)
     refuse_drive_states(setup.arm, f"simulate, {setup.method}", "Methods 'dp87' and 'radau' do. ")
-    return Conserving(setup).run()
+    return SymplecticRun(setup).run()
 
 
-class Conserving:
+class SymplecticRun:
     """State of a symplectic run in progress: positions and momenta."""
 
     def __init__(self, setup: Setup) -> None:

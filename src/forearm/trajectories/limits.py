@@ -205,7 +205,7 @@ def beyond_arm(arm: Arm, least: Array, most: Array, fastest: Array) -> list[str]
         low, high = sorted(body.multiplier * float(x[i]) + body.offset for x in (least, most))
         if low < joint.limits.lower - SLACK or high > joint.limits.upper + SLACK:
             allowed = f"its range {joint.limits.lower:.4g} to {joint.limits.upper:.4g} {unit}"
-            found.append(f"{joint.name} moves from {low:.4g} to {high:.4g}, beyond {allowed}.")
+            found.append(f"{joint.name} goes from {low:.4g} to {high:.4g}, beyond {allowed}.")
         speed = abs(body.multiplier) * float(fastest[i])
         if joint.max_speed is not None and speed > joint.max_speed * (1.0 + SLACK):
             found.append(

@@ -74,7 +74,7 @@ def refuse(
             shortest = float(first_durations(one, np.zeros((1, 1)))[0, 0])
             next_one = "" if shortest > asked else f", and after {asked!r} s from {after:.6g} s"
             raise InputError(
-                f"{what}, joint {i + 1}: {PlanStatus.DURATION.reason}: got {asked!r} s; the shortest is "
+                f"{what}, joint {i + 1}: {PlanStatus.DURATION.reason}: got {asked!r} s; feasible from "
                 f"{shortest:.6g} s{next_one}."
             )
     raise InputError(f"{what}, duration: {PlanStatus.DURATION.reason}: got {asked!r} s.")

@@ -20,12 +20,12 @@ def test_missing_ranges_are_asked_for() -> None:
     ):
         fixed_point(arm, "inverse_dynamics", {"qd": 1.0})
     slow = arm.replace(tree=tuple(replace(j, max_speed=None) for j in arm.tree))
-    with pytest.raises(fa.InputError, match="the range of qd is not known"):
+    with pytest.raises(fa.InputError, match="the range of qd is unknown"):
         fixed_point(slow, "inverse_dynamics", {"qdd": 1.0})
     known = arm.replace(tree=tuple(j if j.kind == "fixed" else replace(j, max_speed=1.7) for j in arm.tree))
     assert fixed_point(known, "inverse_dynamics", {"qdd": 1.0}).ranges["qd[2]"] == (-1.7, 1.7)
     with pytest.raises(
-        fa.InputError, match=r"joint1.* of 'ascher2' have no limits; give them in the arm file"
+        fa.InputError, match=r"joint1.* of 'ascher2' have no limits; set them in the arm file"
     ):
         fixed_point(fa.load("ascher2"), "gravity")
     assert fixed_point(arm, "gravity").ranges["q[0]"] == tuple(arm.joints[0].limits)

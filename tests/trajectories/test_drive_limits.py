@@ -252,7 +252,7 @@ def test_what_gravity_or_friction_take_is_said_with_the_joint() -> None:
     ):
         fa.plan(with_joints(motored(max_current=12.0), stiff), POINTS)
     with pytest.raises(
-        fa.InputError, match=r"as joint2 .* has no max_effort, nor a motor with a largest current"
+        fa.InputError, match=r"because joint2 .* has neither max_effort nor a motor with a current"
     ):
         fa.plan(motored(), POINTS)
 

@@ -172,7 +172,7 @@ def test_what_moves_no_mass_and_what_has_no_torque_is_named(tmp_path: Path) -> N
     ):
         fa.plan(idle, points)
     weak = urdf(tmp_path, 'lower="-2" upper="2" velocity="3"', effort=0.0)
-    with pytest.raises(fa.InputError, match="the max_effort of j1, j2 of 'made' is 0; give an acceleration"):
+    with pytest.raises(fa.InputError, match="the max_effort of j1, j2 of 'made' is 0; set an acceleration"):
         fa.plan(weak, points)
 
 

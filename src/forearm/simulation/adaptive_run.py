@@ -68,10 +68,10 @@ class Commands:
 def adaptive_run(setup: Setup) -> Course:
     """Simulate in pieces within which no joint sticks or slips and no limit becomes active."""
     check_periods(setup.drive, setup.duration)
-    return AdaptiveRun(setup).run()
+    return PiecewiseRun(setup).run()
 
 
-class AdaptiveRun:
+class PiecewiseRun:
     """State of an adaptive simulation in progress."""
 
     def __init__(self, setup: Setup) -> None:

@@ -349,7 +349,7 @@ def test_sim_at_a_terminal_prompts_and_survives_errors() -> None:
                 (b"gravi\t\n", b"gravity = -9.80621", b"sim> "),
                 (b"simulate\n", b"new or continue", b"(new or continue) "),
                 (b"new\n", b"zero first", b"(yes or no) "),
-                (b"\x04", b"the input ended where an answer was needed", b"sim> "),
+                (b"\x04", b"the input ended before an answer to", b"sim> "),
             ):
                 os.write(ours, typed_in)
                 assert answer in read_until(ours, prompt)

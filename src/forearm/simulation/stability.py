@@ -142,7 +142,7 @@ def longest_step(method: str, rate: complex) -> float:
 @cache
 def _decay_times(method: str, angle: float) -> float:
     """Stability limit in decay times: where |R(-x)| = 1 for the method's polynomial R, along the direction of
-    the rate. Undamped oscillations are treated as having the angle at which the limit exists.
+    the rate, which is the imaginary axis for an undamped oscillation.
     """
     c, a, b = tableau_of(method).floats
     stages = len(c)

@@ -20,7 +20,7 @@ from forearm.trajectories.waypoints import through
 
 Array = NDArray[np.float64]
 SEARCHED = 60  # maximum number of factors tried
-STRAIGHT = 6  # of these, trials by motions from rest to rest, until a feasible one is found
+STRAIGHT = 6  # of these, secant steps from the share at rest, before a feasible one is found
 MOST_FACTOR = 2.0**20  # upper bound of the factor, far beyond what a joint could do alone
 LEAST_FACTOR = 2.0**-30  # below it the arm does not move: gravity and friction are too large
 AMPLE = 1.5  # times the required acceleration, so that no joint delays the others

@@ -283,7 +283,10 @@ def test_the_report_says_how_good_it_is() -> None:
     )  # fmt: skip
     assert blind.std.tolist() == [0.5, np.inf]
     assert blind.condition == np.inf
-    assert blind.poor == ("a is expected to +-0.5, 50% of the arm's 1.", "b is not excited by this motion.")
+    assert blind.poor == (
+        "a has an expected deviation of +-0.5, 50% of the arm's 1.",
+        "b is not excited by this motion.",
+    )
     assert "unobservable" in blind.report().text()
 
 

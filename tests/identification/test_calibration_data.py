@@ -108,7 +108,7 @@ def test_other_mistakes_are_said(tmp_path: Path) -> None:
     write_table(tmp_path / "b.csv", table(None))
     asked: list[tuple[tuple[Any, dict[str, Any]], str]] = [
         ((tmp_path / "a.json", {}), "not valid JSON"),
-        ((tmp_path / "b.csv", {"units": "inch"}), "units: there is no 'inch'"),
+        ((tmp_path / "b.csv", {"units": "inch"}), "units: unknown unit 'inch'"),
         ((tmp_path / "b.csv", {"units": "m,mm"}), "lengths have two units"),
         (({"poses": TRUTH.poses}, {}), "no q"),
         (({"q": TRUTH.q, "points": TRUTH.q}, {}), "points: expected shape (9, 3)"),

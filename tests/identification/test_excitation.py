@@ -283,8 +283,11 @@ def test_the_report_says_how_good_it_is() -> None:
     )  # fmt: skip
     assert blind.std.tolist() == [0.5, np.inf]
     assert blind.condition == np.inf
-    assert blind.poor == ("a is expected to +-0.5, 50% of the arm's 1.", "b is not seen by this motion.")
-    assert "not seen" in blind.report().text()
+    assert blind.poor == (
+        "a has an expected deviation of +-0.5, 50% of the arm's 1.",
+        "b is not excited by this motion.",
+    )
+    assert "unobservable" in blind.report().text()
 
 
 @pytest.mark.slow
@@ -348,7 +351,7 @@ def test_wrong_files_are_refused(tmp_path: Path) -> None:
     for change, said in (
         ('"coefficients": [[1.0], [2.0], [0.5]]', "as many cosines as sines, got 3 rows"),
         ('"coefficients": [[1.0, 1.0], [2.0, 2.0]]', "expected rows of 1 numbers"),
-        ('"coefficients": [[1.0], [0.0], [0.0], [0.0]]', "it does not rest at its ends"),
+        ('"coefficients": [[1.0], [0.0], [0.0], [0.0]]', "not at rest at its ends"),
     ):
         text = f'"format": "forearm-series-motion/1", "basis": "fourier", "start": [0.0], {change}'
         file.write_text(f'{{{text}, "duration": 1.0}}', encoding="utf-8")

@@ -109,12 +109,12 @@ REFUSED: dict[str, tuple[Log, str]] = {
         r"column 'q1': it reaches -?12.7\d+, .* turns of the motor, with gear ratio 80\? Multiply them by "
         "2 pi / 80",
     ),
-    "ms": (changed(t=T * 1e3), r"log, column 't': rows are 2 s apart. Are times in ms\? Say so by units: ms"),
+    "ms": (changed(t=T * 1e3), r"log, column 't': rows are 2 s apart. Are times in ms\? Set units to ms"),
     "us": (changed(t=T * 1e6), r"column 't': rows are 2000 s apart. Are times in us\?"),
     "ns": (changed(t=T * 1e9), r"column 't': rows are 2e\+06 s apart. Are times in ns\?"),
     "ms by velocities": (
         changed(t=T * 1e3, qd=QD),
-        r"column 't': positions change 100\d times more slowly than velocities say. Are times in ms\?",
+        r"column 't': positions change 100\d times more slowly than the velocities. Are times in ms\?",
     ),
     "velocities in degrees": (
         changed(qd=np.degrees(QD), qdd=QDD),

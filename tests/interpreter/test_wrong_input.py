@@ -28,13 +28,13 @@ EVERYTHING = (
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        (("tehta = 1 2 3 4 5 6",), "line 1: there is no variable 'tehta'; did you mean 'theta'?"),
+        (("tehta = 1 2 3 4 5 6",), "line 1: unknown variable 'tehta'; did you mean 'theta'?"),
         (
             ("", "inverse", "forward_amr"),
-            "line 3: there is no command or variable 'forward_amr'; did you mean 'forward_arm'?",
+            "line 3: unknown command or variable 'forward_amr'; did you mean 'forward_arm'?",
         ),
-        (("= 1",), "there is no variable ''"),
-        (("simulate = 1",), "there is no variable 'simulate'"),
+        (("= 1",), "unknown variable ''"),
+        (("simulate = 1",), "unknown variable 'simulate'"),
         (("theta = 1 2 3",), "theta: expected 6 numbers, one per joint, got 3: '1 2 3'."),
         (("theta =",), "theta: expected 6 numbers, one per joint, got 0"),
         (("theta = 1 2 3 4 5 6 7",), "got 7"),
@@ -47,33 +47,40 @@ EVERYTHING = (
         (("gravity = 1 2",), "gravity: expected one number, got 2: '1 2'."),
         (("DACTimePeriod = 0",), "DAC, period: must be above 0, got 0"),
         (("DACTimePeriod = 0.0015", "sim new yes 3"), "must be a whole number of steps"),
-        (("theta 1 2 3 4 5 6",), "theta: a variable is set by 'theta = ...', and shown by its name alone."),
-        (("t",), "line 1: 't' may be theta or torque; write more of it."),
-        (("o",), "'o' may be open_output_file or omega; write more of it."),
-        (("dac = 1",), "'dac' may be DACTimePeriod or DACOut; write more of it."),
-        (("forward_arm now",), "forward_arm: no words may follow it, got 1; see 'help forward_arm'."),
-        (("print_simulation 1 2 3 4",), "at most 3 words may follow it, got 4"),
-        (("help me",), "there is no command or variable 'me'"),
-        (("open 'x",), "a quote is opened and not closed"),
-        (("x" * (MAX_LINE + 1),), f"a line of more than {MAX_LINE} characters"),
-        (("simulate", "maybe"), "line 2: there is no answer 'maybe'; there are: new, yes, continue, no."),
-        (("simulate", "n"), "'n' may be new or no; write more of it."),
-        (("simulate", ""), "line 2: an empty line is no answer here: New simulation"),
+        (
+            ("theta 1 2 3 4 5 6",),
+            "theta: use 'theta = ...' to set a variable, and its name alone to show it.",
+        ),
+        (("t",), "line 1: 't' is ambiguous: theta or torque; type more letters."),
+        (("o",), "'o' is ambiguous: open_output_file or omega; type more letters."),
+        (("dac = 1",), "'dac' is ambiguous: DACTimePeriod or DACOut; type more letters."),
+        (("forward_arm now",), "forward_arm: expected no words after it, got 1; see 'help forward_arm'."),
+        (("print_simulation 1 2 3 4",), "expected at most 3 words after it, got 4"),
+        (("help me",), "unknown command or variable 'me'"),
+        (("open 'x",), "unclosed quote"),
+        (("x" * (MAX_LINE + 1),), f"a line of at most {MAX_LINE} characters"),
+        (("simulate", "maybe"), "line 2: unknown answer 'maybe'; there are: new, yes, continue, no."),
+        (("simulate", "n"), "'n' is ambiguous: new or no; type more letters."),
+        (("simulate", ""), "line 2: expected an answer, got an empty line: New simulation"),
         (("simulate new no no ten",), "expected a whole number of timesteps from 1 to 1000000, got 'ten'."),
         (("simulate new no 0",), "got '0'"),
         (("simulate new no -5",), "got '-5'"),
         (("simulate new no 1000001",), "got '1000001'"),
         (
             ("simulate new no ten",),
-            "simulate: got 'ten', which is neither an existing file nor a whole number of timesteps",
+            "simulate: expected an existing file, or a whole number of timesteps from 1 to 1000000, got "
+            "'ten'.",
         ),
-        (("simulate new no volts",), "A voltage schedule file is named with its ending, such as volts.csv."),
+        (("simulate new no volts",), "Give a voltage schedule file with its extension, such as volts.csv."),
         (("simulate new no there",), "there: a table of states (- is CSV on a pipe) ends in"),
-        ((f"simulate new no {'x' * 5000}",), "which is neither an existing file"),
+        ((f"simulate new no {'x' * 5000}",), "expected an existing file, or"),
         (("simulate new no 1.5",), "1.5: a table of states (- is CSV on a pipe) ends in"),
         (("simulate new no absent.csv",), "absent.csv: not there. Check the path."),
-        (("simulate new no yes -",), "-: standard input and output belong to the session; name a file."),
-        (("simulate continue",), "simulate, continue: nothing is simulated yet; do simulate first."),
+        (
+            ("simulate new no yes -",),
+            "-: standard input and output are used by the session; give a file name.",
+        ),
+        (("simulate continue",), "simulate, continue: no simulation yet; run simulate first."),
         (
             (*SHORT, "theta = 1 2 3 4 5 6", "sim c 3"),
             "theta changed since the last simulation, so it cannot be continued",
@@ -82,9 +89,9 @@ EVERYTHING = (
             (*SHORT, "omega = 1 2 3 4 5 6", "gravity = 1", "sim c 3"),
             "omega and gravity changed since the last simulation",
         ),
-        (("plot_simulation",), "plot_simulation: nothing is simulated yet"),
-        (("print_simulation",), "print_simulation: nothing is simulated yet"),
-        (("write_graphic_file",), "write_graphic_file: nothing is simulated yet"),
+        (("plot_simulation",), "plot_simulation: no simulation yet"),
+        (("print_simulation",), "print_simulation: no simulation yet"),
+        (("write_graphic_file",), "write_graphic_file: no simulation yet"),
         ((*SHORT, "print_simulation 0 1 0.1"), "both within 0 to 0.003 s, and a step of at least 0 s"),
         ((*SHORT, "print_simulation 0.002 0.001 0"), "got 0.002, 0.001, 0"),
         ((*SHORT, "print_simulation 0 0.003 -1"), "got 0, 0.003, -1"),
@@ -92,12 +99,15 @@ EVERYTHING = (
         ((*SHORT, "plot motion.gif"), "a picture ends in .png, .svg or .pdf."),
         ((*SHORT, "write motion.txt"), "ends in .npz"),
         ((*SHORT, "write absent/motion.html"), "cannot be written"),
-        (("open_output_file .",), ".: not a plain file"),
+        (("open_output_file .",), ".: not a regular file"),
         (
             ("open_output_file absent/out.txt",),
             "absent/out.txt: cannot be written: No such file or directory.",
         ),
-        (("open a.txt", "open b.txt"), "line 2: the output file 'a.txt' is open; close_output_file first."),
+        (
+            ("open a.txt", "open b.txt"),
+            "line 2: the output file 'a.txt' is already open; use close_output_file first.",
+        ),
         (("close_output_file",), "close_output_file: no output file is open."),
         (("database_read pmua560",), "did you mean 'puma560'"),
         (("database_read absent.toml",), "absent.toml: not there"),
@@ -150,7 +160,7 @@ def test_the_end_of_the_input_is_welcome_anywhere_but_at_a_question(
         ended = talk(*EVERYTHING[:count])
         assert ended.code == (2 if count in questions else 0), (count, ended.errors)
         if count in questions:
-            assert f"line {count + 1}: the input ended where an answer was needed: " in ended.errors[0]
+            assert f"line {count + 1}: the input ended before an answer to: " in ended.errors[0]
         typed = talk(*EVERYTHING[:count], typed=True)
         assert typed.code == 0
 

@@ -298,7 +298,7 @@ def test_what_cannot_be_loaded(tmp_path: Path) -> None:
     heavier = fa.load("puma560").with_payload(1.0)
     with pytest.raises(
         InputError,
-        match=r"a\.npz: it was computed with 'puma560', 6 joints, .*has other numbers\. Leave the arm out",
+        match=r"a\.npz: it was computed with 'puma560', 6 joints, .*has other parameters\. Leave the arm out",
     ):
         load_simulation(tmp_path / "a.npz", heavier)
     with pytest.raises(InputError, match=r"a\.npz: load_simulation, arm: expected an Arm, .* got 'puma560'"):

@@ -131,5 +131,5 @@ def test_what_does_not_hold_such_states_says_so(tmp_path: Path, monkeypatch: pyt
     with pytest.warns(fa.LossWarning, match="to_mujoco: elasticity of way is left out"):
         fa.to_mujoco(arm)
     run = fa.simulate(arm, [0.0], [0.0], 0.01)
-    with pytest.raises(fa.InputError, match="motor0: with continued= motors go on"):
+    with pytest.raises(fa.InputError, match="motor0: with continued= the motors continue"):
         fa.simulate(arm, [0.0], [0.0], 0.01, continued=run, motor0=([0.0], [0.0]))

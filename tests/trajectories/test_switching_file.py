@@ -82,8 +82,8 @@ def spoilt(document: dict[str, Any], name: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("phase", r"segment 1: its phases do not lead to the next point"),
-        ("point", r"segment 1: its phases do not lead to the next point"),
+        ("phase", r"segment 1: its phases miss the next point"),
+        ("point", r"segment 1: its phases miss the next point"),
         ("shape", r"points: expected 5 x 3 numbers"),
         ("ragged", r"velocities: expected 5 x 3 numbers"),
         ("format", r"format: expected one of forearm-switching/1"),

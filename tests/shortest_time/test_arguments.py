@@ -88,7 +88,7 @@ def test_arguments_that_are_refused(given: dict[str, Any], message: str) -> None
         ([[0.0, 1.0], [0.0, NAN]], "path: row 1 has nan for joint 2; every number must be finite"),
         ([[0.0, 1.0], [0.0, 1.0]], "all of them are the same; a path needs two that differ"),
         (parabola, r"a function alone does not say how long it is, .* with from_function\(f, length\)"),
-        ("missing.json", r"missing\.json: not there"),
+        ("missing.json", r"missing\.json: no such file"),
         (from_function(lambda s: tuple(x[:1] for x in parabola(s)), 1.0),
          "function: it is of 1 joints, 'random3' has 2"),
     ],

@@ -272,7 +272,7 @@ def test_wrong_words_and_numbers_are_refused() -> None:
         with pytest.raises(InputError) as caught:
             calibrate(arm, q, **given)
         assert text in str(caught.value)
-    with pytest.raises(InputError, match=r"at least \d+ are needed"):
+    with pytest.raises(InputError, match=r"expected at least \d+ rows"):
         calibrate(arm, q[:2], points=points[:2], unknowns="offsets")
     with pytest.raises(InputError, match=r"column q\[:, 0\] \(joint1\) is .* Are these degrees"):
         calibrate(arm, q * 57.3, points=points)

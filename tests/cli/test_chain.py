@@ -117,7 +117,7 @@ def test_a_request_becomes_a_controlled_motion_by_one_command(
         (["--plan", "x.csv", "--encoder-bits", "8"], "--encoder-bits: only for a controller; give one"),
         (["--duration", "1", "--gravity", "1,2"], "--gravity: it needs 3 finite numbers, got 2"),
         (["--duration", "1", "--differences"], "--differences: only for a controller; give one"),
-        (["--plan", "none.csv"], "none.csv: not there. Check the path."),
+        (["--plan", "none.csv"], "none.csv: no such file. Check the path."),
         ([], "--duration: required without a --plan, but not given."),
     ],
 )

@@ -252,7 +252,7 @@ def test_a_load_from_tests(capsys: Capture, tmp_path: Path) -> None:
     assert found["com"] == pytest.approx([0.02, -0.01, 0.08], abs=1e-6)
     code, out, _ = run(capsys, "payload", "panda", tmp_path / "tests.csv", "--mass", 1.3, "--noise-qdd", 0.01)
     assert code == 0
-    assert "of the body" in out
+    assert "nearest body" in out
     write_table(tmp_path / "few.csv", {k: v for k, v in columns.items() if not k.startswith("qdd")})
     assert "no columns for qdd" in refused(capsys, "payload", "panda", tmp_path / "few.csv")
 

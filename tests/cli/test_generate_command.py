@@ -141,7 +141,7 @@ def test_an_arm_file_will_do(capsys: Capture, tmp_path: Path) -> None:
         (("ascher2", "--formulation", "newton-eular"), "did you mean 'newton-euler'"),
         (("ascher2", "--function", "gravity", "--formulation", "kane"), "leave formulation out"),
         (("ascher2", "--name", "int"), "Choose another name"),
-        (("missing.toml",), "not there"),
+        (("missing.toml",), "no such file"),
     ],
 )
 def test_mistakes_are_one_paragraph(words: tuple[str, ...], piece: str, capsys: Capture) -> None:

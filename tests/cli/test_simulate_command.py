@@ -188,7 +188,7 @@ def test_files_are_written_and_the_table_tells(tmp_path: Path, capsys: Capture) 
         (("--to", "m.txt"), "--to m.txt: the name must end in .csv, .parquet, .pq, .npz or .json."),
         (("--plot", "m.gif"), "--plot m.gif: a picture ends in .png, .svg or .pdf."),
         (("--html", "m.txt"), "--html m.txt: a page ends in .html or .htm."),
-        (("--voltage-file", "absent.csv"), "absent.csv: not there"),
+        (("--voltage-file", "absent.csv"), "absent.csv: no such file"),
         (("--continue", "absent.npz"), "absent.npz"),
         (
             ("--continue", "a.npz", "--q", "0,0,0,0,0,0"),

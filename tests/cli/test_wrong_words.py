@@ -199,10 +199,10 @@ def test_files_that_cannot_be_read(name: str, place: int, what: str, capsys: Cap
     said = " ".join(err.split())
     assert path[:50] in said
     reasons = {
-        "missing": "not there",
+        "missing": "no such file",
         "folder": "a folder, not a file",
         "long": "too long",
-        "folder-not-there": "not there",
+        "folder-not-there": "no such file",
     }
     assert reasons.get(what, path) in said
     assert "Traceback" not in err

@@ -92,7 +92,7 @@ def test_wrong_shapes_are_refused() -> None:
     made = ARMS["puma560"].regrouped()
     with pytest.raises(InputError, match=r"qdd: expected a number, .* beside qd \(2, 6\)"):
         made.inverse(np.zeros(6), np.zeros((2, 6)), np.zeros((3, 6)))
-    with pytest.raises(InputError, match=r"so the expected shape is \(6,\) or \(B, 6\)"):
+    with pytest.raises(InputError, match=r"expected shape \(6,\) or \(B, 6\)"):
         made.inertia_matrix(np.zeros(5))
 
 

@@ -88,7 +88,7 @@ def test_arguments_that_are_refused(given: dict[str, Any], message: str) -> None
         ([[0.0, 1.0], [0.0, NAN]], "path: row 1 has nan for joint 2; all numbers must be finite"),
         ([[0.0, 1.0], [0.0, 1.0]], "all are equal; a path needs two different points"),
         (parabola, r"the length of a function is unknown, .* with from_function\(f, length\)"),
-        ("missing.json", r"missing\.json: not there"),
+        ("missing.json", r"missing\.json: no such file"),
         (from_function(lambda s: tuple(x[:1] for x in parabola(s)), 1.0),
          "function: it is for 1 joints, 'random3' has 2"),
     ],

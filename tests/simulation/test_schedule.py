@@ -300,13 +300,13 @@ COMPLAINTS = {
     "t,v1,v2\n0,1,nan\n": r"volts\.csv, line 2, column 'v2': expected a finite number, got 'nan'",
     "t,v1,v2\ninf,1,2\n": r"volts\.csv, line 2, column 't': expected a finite number, got 'inf'",
     "t,v1,v2\n0,1,off\n": r"volts\.csv, line 2, column 'v2': expected a finite number, got 'off'",
-    "t;v1;v2\n0;1;2,5\n": r"got '2,5'\. Decimals follow a point, not a comma",
+    "t;v1;v2\n0;1;2,5\n": r"got '2,5'\. Use a decimal point, not a comma",
     "t,v1,v2\n0,1,2\n1,1,2\n1,3,4\n": (
         r"volts\.csv, line 4, column 't': times must increase, got 1\.0 after 1\.0\. Sort the rows"
     ),
     "t,v1,v2\n0,1,2\n-1,1,2\n": r"volts\.csv, line 3, column 't': times must increase, got -1\.0 after 0\.0",
     "t,v1,v2\n0,1,1e31\n": r"volts\.csv: schedule, values: no number may exceed 1e\+30",
-    "t,v1,v2\n0,1,2\0\n": r"volts\.csv, line 2: a byte 0",
+    "t,v1,v2\n0,1,2\0\n": r"volts\.csv, line 2: a NUL byte",
     't,v1,"v2\n0,1,2\n': r"volts\.csv, line 1: unbalanced quotes",
     "t," + "v1," * 20_000 + "\n": r"volts\.csv, line 1: more than 10000 columns",
     "t" * 2_000_000: r"volts\.csv, line 1: longer than the 1000000 bytes allowed",
@@ -361,7 +361,7 @@ def test_a_file_that_is_too_long(arm: fa.Arm, tmp_path: Path, monkeypatch: pytes
 
 
 def test_files_that_are_none(arm: fa.Arm, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.csv: not there\. Check the path\."):
+    with pytest.raises(InputError, match=r"none\.csv: no such file\. Check the path\."):
         Schedule.read(tmp_path / "none.csv", arm)
     with pytest.raises(InputError, match=r"a\.xlsx: a table of states .* ends in"):
         Schedule.read(tmp_path / "a.xlsx", arm)

@@ -227,7 +227,7 @@ def test_a_converter_of_a_request_and_of_its_file(tmp_path: Path) -> None:
     for wrong, said in (
         ("bits = 8.5", r"go\.toml, dac, bits: expected a whole number from 1 to 52, got 8\.5"),
         ("bits = 53", r"go\.toml, dac, bits: expected a whole number from 1 to 52, got 53"),
-        ("bitz = 8", r"go\.toml, dac: there is no key 'bitz' here"),
+        ("bitz = 8", r"go\.toml, dac: unknown key 'bitz'"),
     ):
         path.write_text(text.replace("bits = 8", wrong), encoding="utf-8")
         with pytest.raises(fa.InputError, match=said):

@@ -100,7 +100,7 @@ def test_the_schema_takes_the_file() -> None:
         (
             "velocity = 1.2",
             "velocty = 1.2",
-            r"reach\.toml, limits: there is no key 'velocty' here; did you mean 'velocity'",
+            r"reach\.toml, limits: unknown key 'velocty'; did you mean 'velocity'",
         ),
         ("velocity = 1.2", "velocity = 0.0", r"reach\.toml, limits, velocity: must be above 0"),
         ("velocity = 1.2", "velocity = nan", r"reach\.toml, limits, velocity: the number must be finite"),

@@ -168,7 +168,7 @@ def test_a_file_gives_the_same_motion_to_the_bit(motion: SmoothMotion, tmp_path:
             r"passed: expected at least two whole numbers, increasing from 0 to 3",
         ),
         ("passed", lambda x: [0, 1.5, 3], r"passed: expected whole numbers"),
-        ("jerks", None, r"the key 'jerks' is missing"),
+        ("jerks", None, r"missing key 'jerks'"),
     ],
 )
 def test_a_file_that_is_wrong_is_refused(

@@ -23,8 +23,9 @@ from forearm.cli.bench import DEVICE_HEADER, HEADER, device_cells, grouped, row_
 PAGE = Path(__file__).parent / "measured.md"
 INTRODUCTION = """# Measurements
 
-Every row of the benchmarks, measured in one session, and what missed its target. [Performance](performance.md) says how each is measured, what limits it and what was tried; where a number there
-differs from this page, this page is the later measurement.
+Every row of the benchmarks, measured in one session, and what missed its target.
+[Performance](performance.md) describes each measurement, what limits it and what was tried; where a number
+there differs from this page, this page is the later measurement.
 
 """
 

@@ -340,12 +340,12 @@ def test_a_body_that_is_not_round_does_not_stand_still() -> None:
         (
             "crossing",
             ReductionPlan(choices={2: ("before.hx", "hz", "Jzz")}),
-            "does not depend on what can be moved",
+            "does not depend on moments that can be moved",
         ),
         (
             "parallel",
             ReductionPlan(choices={2: ("before.Jxz", "before.hy", "Jzz")}),
-            "does not depend on what can be moved",
+            "does not depend on moments that can be moved",
         ),
     ],
 )

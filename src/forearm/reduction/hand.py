@@ -1,6 +1,6 @@
-"""Where the hand is and how joints move it, over any scalar, in the frames of a chain. Waters II.
+"""The hand's pose and Jacobian, over any scalar, in the frames of a chain. Waters II.
 
-For chains as `frames` makes them: regrouping leaves torques as they are, but lets round bodies stand still.
+For chains as built by `frames`: regrouping preserves torques, but does not rotate symmetric bodies.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def frames_on_path(chain: Chain, q: Vector) -> list[tuple[int, Array, Array]]:
 
 
 def hand_pose(chain: Chain, q: Vector) -> Array:
-    """The hand in the base frame, (4, 4)."""
+    """Pose of the hand in the base frame, (4, 4)."""
     R, p = _hand(chain, frames_on_path(chain, q))
     T = np.zeros((4, 4), dtype=object)
     T[:3, :3], T[:3, 3], T[3, 3] = chain.R_base @ R, chain.R_base @ p, 1.0
@@ -55,7 +55,7 @@ def jacobian(chain: Chain, q: Vector) -> Array:
 
 def _hand(chain: Chain, frames: list[tuple[int, Array, Array]]) -> tuple[Array, Array]:
     model = chain.model
-    if not frames:  # the hand is on the base: undo what the chain's base frame turned
+    if not frames:  # the hand is on the base: undo the rotation of the chain's base frame
         return matmul(chain.R_base.T, model.R_hand), matmul(chain.R_base.T, model.p_hand)
     i, R, p = frames[-1]
     own = chain.own[i]

@@ -1,4 +1,4 @@
-"""Inertial parameters of links and gravity, over any scalar, with some values chosen by the caller."""
+"""Inertial parameters of links and gravity, over any scalar, with some values replaced by the caller."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forearm.portable import matmul
 from forearm.reduction.chain import moments, moved
 from forearm.spatial import TENSOR
 
-Value = Callable[[str, float], Scalar]  # name and number of a parameter -> what stands for it
+Value = Callable[[str, float], Scalar]  # name and number of a parameter -> the value to use
 AXES = ("x", "y", "z")
 
 
@@ -29,12 +29,12 @@ def inertial_values(arm: Arm) -> dict[str, float]:
 
 
 def value_of(name: str, number: float, chosen: dict[str, float], value: Value) -> Scalar:
-    """The number itself, or what stands for it if it is chosen."""
+    """The number itself, or its replacement if it is chosen."""
     return value(name, number) if name in chosen else number
 
 
 def gravity_of(arm: Arm, chosen: dict[str, float], value: Value) -> Array:
-    """Free fall in base axes."""
+    """Gravitational acceleration in base axes."""
     entries = [
         value_of(f"gravity.{axis}", float(g), chosen, value)
         for axis, g in zip(AXES, arm.gravity, strict=True)
@@ -63,7 +63,7 @@ def link_moments(link: Link, chosen: dict[str, float], value: Value) -> tuple[Sc
 
 
 def links_on(arm: Arm, body: int) -> list[tuple[Link, Array]]:
-    """The links that a body is made of, with their poses in its frame."""
+    """The links of a body, with their poses in its frame."""
     frames = [(link, *arm.moving.frames[link.name]) for link in arm.links]
     return [(link, T) for link, index, T in frames if index == body]
 
@@ -71,7 +71,7 @@ def links_on(arm: Arm, body: int) -> list[tuple[Link, Array]]:
 def body_moments(
     pose: Array, arm: Arm, body: int, chosen: dict[str, float], value: Value
 ) -> tuple[Scalar, Array, Array]:
-    """The moments of everything on a body, in a frame in which the body has this pose."""
+    """The moments of all links of a body, in a frame in which the body has this pose."""
     m, h, J = 0.0, np.zeros(3, dtype=object), np.zeros((3, 3), dtype=object)
     for link, T in links_on(arm, body):
         there = matmul(pose, T)

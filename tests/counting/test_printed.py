@@ -8,7 +8,8 @@ from itertools import product
 
 import pytest
 
-from forearm.counting.counts import Convention, count, run
+import forearm as fa
+from forearm.counting.counts import Convention, count, count_generated, run
 from forearm.counting.models import chain
 from forearm.counting.printed import (
     NEAREST_TO_LUH,
@@ -100,6 +101,19 @@ def test_what_the_reasons_say_of_mata() -> None:
     assert by["D", 1] == Counts(7, 6)  # as printed
     aligned = [count(chain(n, aligned=True), "gibbs-appell") for n in (4, 6)]
     assert [(c.mul, c.add) for c in aligned] == [(96 * n - 110, 84 * n - 106) for n in (4, 6)]
+
+
+@pytest.mark.filterwarnings("ignore::forearm.ModelWarning")
+@pytest.mark.parametrize("arm", [row["arm"] for row in printed()["table_210"]["row"]])
+def test_table_210_is_compared_with_generated_code(arm: str) -> None:
+    code = fa.generate(fa.load(arm), "inverse_dynamics", formulation="modified-newton-euler").counts
+    assert count_generated(fa.load(arm), "modified-newton-euler") == code
+    (compared,) = (
+        c
+        for c in compare()
+        if c.id == f"dhanaraj-2.10-{arm.replace('560-dhanaraj', '').replace('-dhanaraj', '')}"
+    )
+    assert compared.by_convention == (code.mul, code.add)
 
 
 def test_table_29_revolute_columns_agree_but_for_n() -> None:

@@ -153,6 +153,4 @@ def test_mata_s_run_begun_anew_starts_each_tenth_where_the_last_one_ended() -> N
 @pytest.mark.slow
 def test_mata_s_three_methods_agree_and_the_hand_does_as_asked() -> None:
     assert all(value < 1e-12 for value in puma_line.agreement().values())
-    task = puma_line.task()
-    assert task["speed of the hand, m/s"] == pytest.approx(0.1)
-    assert task["order of the integrator"] == task["order of its error estimate"] + 1.0
+    assert all(value < 1e-12 for value in puma_line.task().values())

@@ -16,7 +16,6 @@ from forearm.counting.counts import GENERAL, conventional
 from forearm.counting.models import chain
 from forearm.dynamics.gibbs_appell import skew_part
 from forearm.dynamics.modified_newton_euler import acceleration_matrix
-from forearm.dynamics.symmetric import both_ways, turned_symmetric
 from forearm.model import Array, JointTransform, Model, RigidBody, cross, steps, tilde
 from forearm.spatial import pseudo_from_inertia
 from forearm.symbols.counts import Counts
@@ -165,7 +164,9 @@ def count_psi() -> tuple[Counts, Counts]:
     """Operations of one psi in step 5, and of the entry of psi_1 that is needed."""
     on = recorded(3)
     assert on.graph is not None
-    own, phi, outer = (on.graph.inputs(name, *shape) for name, shape in (("E", (3, 3)), ("phi", (3,)), ("psi", (3, 3))))
+    own, phi, outer = (
+        on.graph.inputs(name, *shape) for name, shape in (("E", (3, 3)), ("phi", (3,)), ("psi", (3, 3)))
+    )
     whole = _psi(on.at[2], own, phi, on.given(outer), on)
     return on.graph.counts(whole[UPPER]), on.graph.counts(_last_entry(on.at[2], own, phi, outer, on))
 
@@ -196,7 +197,7 @@ def inertia_42(on: Chain) -> tuple[Array, Array]:
 
 
 def _ways(on: Chain) -> tuple[dict[tuple[int, int], Array], dict[tuple[int, int], Array]]:
-    """Steps 2 and 3: the axis of joint k and the way from its origin to that of joint j, in axes of link j."""
+    """Steps 2 and 3: the axis of joint k and the way from its origin to that of joint j, in axes of j."""
     z: dict[tuple[int, int], Array] = {}
     turned: dict[tuple[int, int], Array] = {}
     s: dict[tuple[int, int], Array] = {}
@@ -222,7 +223,7 @@ def _psi(step: JointTransform, own: Array, phi: Array, outer: Array, on: Chain) 
 
 
 def _last_entry(step: JointTransform, own: Array, phi: Array, outer: Array, on: Chain) -> Any:
-    """psi_1 about the joint's axis: the quadratic form of psi_2 and the last row of R, which is made first."""
+    """psi_1 about the joint's axis: the quadratic form of psi_2 and the last row of R, made first."""
     r = step.Rz.T @ _twist(step, on)[2]
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = outer
     row = (xx * r[0] + (xy + xy) * r[1] + (xz + xz) * r[2]) * r[0] + (yy * r[1] + (yz + yz) * r[2]) * r[1]

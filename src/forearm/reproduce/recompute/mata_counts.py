@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from forearm.counting import mata
 from forearm.counting.cost import general
 from forearm.counting.counts import GENERAL, conventional, count, run
 from forearm.counting.models import chain
@@ -127,16 +128,17 @@ def steps_41() -> Figures:
 
 def steps_42() -> Figures:
     """Mata 4.2: what one more pair of links, or one more link, takes in our recursion
-    for the inertia matrix.
+    for the inertia matrix; psi in his way.
     """
     by = run(chain(LINKS, aligned=True), "gibbs-appell", "inertia_matrix").by_quantity()
     more = {symbol: by[symbol, 4] - by[symbol, 3] for symbol in ("s", "dwd", "D")}
+    psi, entry = mata.count_psi()
     made = {
         "2: s, one more pair": more["s"],
         "3: z, one more pair": more["dwd"],
         "4: phi": by["phi", 2],
-        "5: psi": by["psi", 2],
-        "5: one entry of psi_1": by["psi", 0],
+        "5: psi": psi,
+        "5: one entry of psi_1": entry,
         "6: D_ii": by["", -1],
         "7: D_jk, one more pair": more["D"],
     }

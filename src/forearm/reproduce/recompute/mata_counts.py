@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from forearm.counting import mata
+from forearm.counting.augmented import count_augmented
 from forearm.counting.cost import general
 from forearm.counting.counts import GENERAL, conventional, count, run
 from forearm.counting.models import chain
@@ -36,7 +37,7 @@ TABLE_3 = {
 }
 # Of Tables 1, 2 and 4: what we have of the formulations of others.
 OURS = {
-    "Angeles, Kane": ("kane", "inverse"),
+    "Angeles, Kane": ("modified-newton-euler", "inverse"),
     "Walker and Orin": ("composite-body", "inertia_matrix"),
     "Angeles and Ma": ("orthogonal-complement", "inertia_matrix"),
     "forward, Walker and Orin": ("composite-body", "forward"),
@@ -152,6 +153,26 @@ def cited() -> Figures:
     made = {name: general(*method).at(LINKS) for name, method in OURS.items()}
     made["Luh"] = count(chain(LINKS, dh="standard"), "newton-euler", "inverse", NEAREST_TO_LUH)
     return _pairs(made)
+
+
+def balafoutis() -> Figures:
+    """Mata Table 1: our general counts of Newton-Euler with augmented bodies, n = 6."""
+    return _pairs({"Balafoutis and Patel": count_augmented(LINKS)})
+
+
+def cited_per_link() -> Figures:
+    """Mata Table 1: what one more link takes in our recursions that stand beside those of others."""
+    modified = general("modified-newton-euler")
+    luh = [
+        count(chain(n, dh="standard"), "newton-euler", "inverse", NEAREST_TO_LUH) for n in (LINKS, LINKS + 1)
+    ]
+    return _pairs(
+        {
+            "Luh": luh[1] - luh[0],
+            "Angeles, Kane": modified.at(LINKS + 1) - modified.at(LINKS),
+            "Balafoutis and Patel": count_augmented(LINKS + 1) - count_augmented(LINKS),
+        }
+    )
 
 
 def orders() -> Figures:

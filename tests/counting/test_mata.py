@@ -15,16 +15,20 @@ from forearm.counting.mata import (
     Accounting,
     Chain,
     OmegaProduct,
+    Z,
+    _lifted,
     count_41,
     count_42,
     count_psi,
     inertia_42,
     inverse_41,
+    recorded,
     turned_by_squares,
 )
 from forearm.counting.models import chain
+from forearm.dynamics.modified_newton_euler import acceleration_matrix
 from forearm.dynamics.reference import INERTIA, INVERSE
-from forearm.model import steps, turn_z
+from forearm.model import cross, steps, turn_z
 from forearm.symbols.counts import Counts
 
 ROUNDING = 1e-12  # of torques and inertias of about 1
@@ -57,6 +61,28 @@ def test_the_steps_of_psi_are_as_printed() -> None:
     whole, entry = count_psi()
     assert (whole.mul, whole.add) == (31, 40)
     assert (entry.mul, entry.add) == (13, 11)
+
+
+def test_the_first_two_links_as_the_page_lists_them() -> None:
+    """docs/counts.md; with three links like any other, but for phi_5, and the last they make the total."""
+    on = recorded(6)
+    assert on.graph is not None
+    w, wd, step = Z * on.qd[0], Z * on.qdd[0], on.at[1]
+    Omega = acceleration_matrix(w, wd)[0]
+    made = [Omega, _lifted(on, Z * on.gravity, Omega, on.model.bodies[0].r, HIS.to_centre_1)]
+    w_in = step.down(w)
+    made += [w_in + Z * on.qd[1], step.down(wd) + Z * on.qdd[1] + cross(w_in, Z * on.qd[1])]
+    made.append(step.down(_lifted(on, Z * on.gravity, Omega, step.l, HIS.to_joint_2)))
+    whole = [on.graph.counts(value) for value in made]
+    turned = on.graph.counts(w_in[:2])
+    # of the later ones without what they are made of
+    parts = [whole[0], whole[1] - whole[0], whole[2], whole[3] - turned, whole[4] - whole[0]]
+    assert [(c.mul, c.add) for c in parts] == [(1, 0), (4, 3), (4, 1), (6, 3), (17, 11)]
+    first = [(1, 0), (4, 3), (3, 0), (1, 0), (8, 7), (8, 7)]
+    second = [(4, 1), (6, 3), (6, 9), (17, 11), (9, 9), (3, 0), (15, 15), (8, 7), (20, 19)]
+    last = [(8, 5), (10, 7), (6, 9), (17, 13), (9, 9), (3, 0), (15, 15), (6, 6)]
+    listed = [*first, *second, *last, (3 * 96, 3 * 84 - 3)]
+    assert tuple(map(sum, zip(*listed, strict=True))) == (475, 404)
 
 
 def test_a_turn_by_squares() -> None:

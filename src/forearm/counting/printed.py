@@ -33,12 +33,11 @@ COLUMNS = ("revolute_I", "revolute_II", "prismatic_I", "prismatic_II")
 
 @dataclass(frozen=True)
 class CountComparison:
-    """One printed figure: what is printed, what our code takes, what the named convention
-    gives, and the verdict.
+    """One printed count, the count of our code, the count under the named convention, and the verdict.
 
-    "consistent" is a figure that follows from others of the same document: no count of ours. `reason` is
-    empty where the verdict is "exact". `kind` is "decoded" where the convention was found by trying which one
-    gives the figure.
+    "consistent" marks a count that follows from others of the same document; it is no count of ours. `reason`
+    is empty if the verdict is "exact". `kind` is "decoded" if the convention was chosen because it yields the
+    printed count.
     """
 
     id: str

@@ -8,7 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from forearm.simulation.methods import Rate, Row, Tableau, explicit_stages, weighted
+from forearm.dynamics.explicit_methods import Row
+from forearm.simulation.methods import Rate, Tableau, explicit_stages, weighted
 from forearm.spatial import Floats
 
 

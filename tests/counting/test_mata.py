@@ -13,7 +13,7 @@ from forearm.counting.counts import Convention, count
 from forearm.counting.mata import (
     HIS,
     Accounting,
-    Chain,
+    CountedChain,
     OmegaProduct,
     Z,
     _lifted,
@@ -50,10 +50,10 @@ def test_what_is_counted_are_the_torques_and_the_inertia_matrix(by: Accounting) 
     q, qd, qdd = np.random.default_rng(4).uniform(-2.0, 2.0, (3, 5)).tolist()
     at_rest = [0.0] * 5
     for accelerations in (qdd, at_rest):
-        tau, _ = inverse_41(Chain(model, steps(model, q), qd, accelerations, 9.81), by)
+        tau, _ = inverse_41(CountedChain(model, steps(model, q), qd, accelerations, 9.81), by)
         wanted = np.array(INVERSE["newton-euler"](model, q, qd, accelerations))
         np.testing.assert_allclose(np.array(tau, dtype=float), wanted, rtol=0.0, atol=ROUNDING)
-    D, _ = inertia_42(Chain(model, steps(model, q), qd, qdd, 9.81))
+    D, _ = inertia_42(CountedChain(model, steps(model, q), qd, qdd, 9.81))
     np.testing.assert_allclose(D, INERTIA["composite-body"](model, q), rtol=0.0, atol=ROUNDING)
 
 

@@ -61,7 +61,7 @@ HIS = Accounting()
 
 
 @dataclass(eq=False)
-class Chain:
+class CountedChain:
     """A generic chain at a state, z0 along the first axis: over recorded scalars, or over floats."""
 
     model: Model
@@ -84,13 +84,13 @@ class Chain:
         return value if self.graph is None else self.graph.inputs(f"given at {len(self.graph)}", *value.shape)
 
 
-def recorded(n: int, accelerating: bool = True) -> Chain:
+def recorded(n: int, accelerating: bool = True) -> CountedChain:
     """The chain of n turning joints over recorded scalars."""
     graph = Recorder()
     model = conventional(chain(n, aligned=True).model(), graph, GENERAL)
     at = steps(model, graph.inputs("q", n))
     qdd = graph.inputs("qdd", n) if accelerating else [0.0] * n
-    return Chain(model, at, graph.inputs("qd", n), qdd, graph.input("g"), graph)
+    return CountedChain(model, at, graph.inputs("qd", n), qdd, graph.input("g"), graph)
 
 
 def count_41(n: int, accelerating: bool = True, by: Accounting = HIS) -> Counts:
@@ -101,7 +101,7 @@ def count_41(n: int, accelerating: bool = True, by: Accounting = HIS) -> Counts:
     return on.graph.counts([*tau, whole])
 
 
-def inverse_41(on: Chain, by: Accounting = HIS) -> tuple[list[Any], Array]:
+def inverse_41(on: CountedChain, by: Accounting = HIS) -> tuple[list[Any], Array]:
     """Steps 1 to 3: the torques, and what else is computed in full."""
     f, t = _outward(on, by)
     last = len(f) - 1
@@ -116,7 +116,7 @@ def inverse_41(on: Chain, by: Accounting = HIS) -> tuple[list[Any], Array]:
     return tau, np.concatenate([f[0] if by.whole_f else [], phi if by.whole_phi else []])
 
 
-def _outward(on: Chain, by: Accounting) -> tuple[list[Array], list[Array]]:
+def _outward(on: CountedChain, by: Accounting) -> tuple[list[Array], list[Array]]:
     """Steps 1 and 2: f and t of every link."""
     w, wd = Z * on.qd[0], Z * on.qdd[0]
     Omega, sdd = acceleration_matrix(w, wd)[0], Z * on.gravity
@@ -137,7 +137,7 @@ def _outward(on: Chain, by: Accounting) -> tuple[list[Array], list[Array]]:
     return f, t
 
 
-def _lifted(on: Chain, sdd: Array, Omega: Array, s: Array, way: OmegaProduct) -> Array:
+def _lifted(on: CountedChain, sdd: Array, Omega: Array, s: Array, way: OmegaProduct) -> Array:
     """sdd + Omega s of the first link, in one of the ways."""
     products, _, summed = way.partition(", ")
     whole = {"nine": 3, "six": 2, "four": 0}[products]  # rows
@@ -145,7 +145,7 @@ def _lifted(on: Chain, sdd: Array, Omega: Array, s: Array, way: OmegaProduct) ->
     return sdd + np.array([x, y, on.opened(z) if summed else z])
 
 
-def _first_moment(on: Chain, by: Accounting) -> Array:
+def _first_moment(on: CountedChain, by: Accounting) -> Array:
     """t_1, of which a torque needs the last component alone."""
     J, qdd = pseudo_from_inertia(on.model.bodies[0].I), on.qdd[0]
     last = (J[0, 0] + J[1, 1]) * qdd if by.known_sum else J[0, 0] * qdd + J[1, 1] * qdd
@@ -171,7 +171,7 @@ def count_psi() -> tuple[Counts, Counts]:
     return on.graph.counts(whole[UPPER]), on.graph.counts(_last_entry(on.at[2], own, phi, outer, on))
 
 
-def inertia_42(on: Chain) -> tuple[Array, Array]:
+def inertia_42(on: CountedChain) -> tuple[Array, Array]:
     """Steps 1 to 7: the inertia matrix, and what is computed in full though not all of it is needed.
 
     Nothing is known beforehand of what a turn acts on, and the last column of a link's rotation is at hand.
@@ -196,7 +196,7 @@ def inertia_42(on: Chain) -> tuple[Array, Array]:
     return D, np.concatenate([*phi, *(tensor[UPPER] for tensor in psi[1:])])
 
 
-def _ways(on: Chain) -> tuple[dict[tuple[int, int], Array], dict[tuple[int, int], Array]]:
+def _ways(on: CountedChain) -> tuple[dict[tuple[int, int], Array], dict[tuple[int, int], Array]]:
     """Steps 2 and 3: the axis of joint k and the way from its origin to that of joint j, in axes of j."""
     z: dict[tuple[int, int], Array] = {}
     turned: dict[tuple[int, int], Array] = {}
@@ -211,7 +211,7 @@ def _ways(on: Chain) -> tuple[dict[tuple[int, int], Array], dict[tuple[int, int]
     return z, s
 
 
-def _psi(step: JointTransform, own: Array, phi: Array, outer: Array, on: Chain) -> Array:
+def _psi(step: JointTransform, own: Array, phi: Array, outer: Array, on: CountedChain) -> Array:
     """Step 5: E - tilde(s) tilde(phi) - (tilde(s) tilde(phi))^T + R psi R^T, with 2 s known beforehand and
     squares and products of cosine and sine made at each turn, at the twist too.
     """
@@ -222,7 +222,7 @@ def _psi(step: JointTransform, own: Array, phi: Array, outer: Array, on: Chain) 
     return own + moved + turned_by_squares(_twist(step, on), 0, turned_by_squares(step.Rz, 2, outer))
 
 
-def _last_entry(step: JointTransform, own: Array, phi: Array, outer: Array, on: Chain) -> Any:
+def _last_entry(step: JointTransform, own: Array, phi: Array, outer: Array, on: CountedChain) -> Any:
     """psi_1 about the joint's axis: the quadratic form of psi_2 and the last row of R, made first."""
     r = step.Rz.T @ _twist(step, on)[2]
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = outer
@@ -231,7 +231,7 @@ def _last_entry(step: JointTransform, own: Array, phi: Array, outer: Array, on: 
     return own[2, 2] + (2.0 * x * phi[0] + 2.0 * y * phi[1]) + (row + zz * r[2] * r[2])
 
 
-def _twist(step: JointTransform, on: Chain) -> Array:
+def _twist(step: JointTransform, on: CountedChain) -> Array:
     """The twist before a joint, its cosine and sine not known beforehand."""
     Rb = step.body.Rb
     c, s = on.given(Rb[1:, 1])

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from forearm.counting import waters
+from forearm.counting import mata, waters
 from forearm.counting.cost import general
 from forearm.counting.counts import Convention, count, count_generated, run
 from forearm.counting.matrices import MatrixCounts, count_matrices, run_matrices
@@ -33,12 +33,11 @@ COLUMNS = ("revolute_I", "revolute_II", "prismatic_I", "prismatic_II")
 
 @dataclass(frozen=True)
 class CountComparison:
-    """One printed figure: what is printed, what our code takes, what the named convention
-    gives, and the verdict.
+    """One printed count, the count of our code, the count under the named convention, and the verdict.
 
-    "consistent" is a figure that follows from others of the same document: no count of ours. `reason` is
-    empty where the verdict is "exact". `kind` is "decoded" where the convention was found by trying which one
-    gives the figure.
+    "consistent" marks a count that follows from others of the same document; it is no count of ours. `reason`
+    is empty if the verdict is "exact". `kind` is "decoded" if the convention was chosen because it yields the
+    printed count.
     """
 
     id: str
@@ -184,10 +183,19 @@ def _mata_steps(n: int) -> Pair:
     return sum(k * pair[0] for k, pair in steps), sum(k * pair[1] for k, pair in steps)
 
 
-def _mata_forward() -> Pair:
-    matrix = _general("gibbs-appell", "inertia_matrix", aligned=True)
-    parts = [matrix, _general("gibbs-appell", convention=BIAS, aligned=True), _factor(), _solve()]
+def _his_forward() -> Pair:
+    parts = [_his_matrix(), _his_inverse(accelerating=False), _factor(), _solve()]
     return tuple(sum(part[k] for part in parts) for k in range(2))
+
+
+def _his_inverse(accelerating: bool = True) -> Pair:
+    counts = mata.count_41(LINKS, accelerating)
+    return counts.mul, counts.add
+
+
+def _his_matrix() -> Pair:
+    counts = mata.count_42(LINKS)
+    return counts.mul, counts.add
 
 
 def _both(counts: MatrixCounts) -> Pair:
@@ -266,17 +274,14 @@ RECOMPUTED: dict[str, tuple[Recompute, Recompute | None]] = {
     "dhanaraj-2.10-puma6": _customised("puma560-dhanaraj6"),
     "dhanaraj-2.10-stanford6": _customised("stanford-dhanaraj6"),
     "mata-1-per-link": (_per_link, None),
-    "mata-1": (lambda: _general("gibbs-appell"), lambda: _general("gibbs-appell", aligned=True)),
-    "mata-2": (
-        lambda: _general("gibbs-appell", "inertia_matrix"),
-        lambda: _general("gibbs-appell", "inertia_matrix", aligned=True),
-    ),
+    "mata-1": (lambda: _general("gibbs-appell"), _his_inverse),
+    "mata-2": (lambda: _general("gibbs-appell", "inertia_matrix"), _his_matrix),
     "mata-2-from-steps": (lambda: _mata_steps(LINKS), None),
     "mata-3-bias": (
         lambda: _general("gibbs-appell", convention=BIAS),
-        lambda: _general("gibbs-appell", convention=BIAS, aligned=True),
+        lambda: _his_inverse(accelerating=False),
     ),
     "mata-3-factor": (_factor, None),
     "mata-3-solve": (_solve, None),
-    "mata-4": (lambda: _general("gibbs-appell", "forward"), _mata_forward),
+    "mata-4": (lambda: _general("gibbs-appell", "forward"), _his_forward),
 }

@@ -26,7 +26,7 @@ from forearm.counting.mata import (
     turned_by_squares,
 )
 from forearm.counting.models import chain
-from forearm.dynamics.modified_newton_euler import acceleration_matrix
+from forearm.dynamics.modified_newton_euler import acceleration_matrix, mixed_products
 from forearm.dynamics.reference import INERTIA, INVERSE
 from forearm.model import cross, steps, turn_z
 from forearm.symbols.counts import Counts
@@ -68,7 +68,7 @@ def test_the_first_two_links_as_the_page_lists_them() -> None:
     on = recorded(6)
     assert on.graph is not None
     w, wd, step = Z * on.qd[0], Z * on.qdd[0], on.at[1]
-    Omega = acceleration_matrix(w, wd)[0]
+    Omega = acceleration_matrix(w, wd, mixed_products(w))
     made = [Omega, _lifted(on, Z * on.gravity, Omega, on.model.bodies[0].r, HIS.to_centre_1)]
     w_in = step.down(w)
     made += [w_in + Z * on.qd[1], step.down(wd) + Z * on.qdd[1] + cross(w_in, Z * on.qd[1])]

@@ -15,7 +15,7 @@ import numpy as np
 from forearm.counting.counts import GENERAL, conventional
 from forearm.counting.models import chain
 from forearm.dynamics.gibbs_appell import skew_part
-from forearm.dynamics.modified_newton_euler import acceleration_matrix
+from forearm.dynamics.modified_newton_euler import acceleration_matrix, mixed_products
 from forearm.model import Array, JointTransform, Model, RigidBody, cross, steps, tilde
 from forearm.spatial import pseudo_from_inertia
 from forearm.symbols.counts import Counts
@@ -119,7 +119,7 @@ def inverse_41(on: CountedChain, by: Accounting = HIS) -> tuple[list[Any], Array
 def _outward(on: CountedChain, by: Accounting) -> tuple[list[Array], list[Array]]:
     """Steps 1 and 2: f and t of every link."""
     w, wd = Z * on.qd[0], Z * on.qdd[0]
-    Omega, sdd = acceleration_matrix(w, wd)[0], Z * on.gravity
+    Omega, sdd = acceleration_matrix(w, wd, mixed_products(w)), Z * on.gravity
     f, t = [], []
     for i, body in enumerate(on.model.bodies):
         if i > 0:
@@ -129,7 +129,8 @@ def _outward(on: CountedChain, by: Accounting) -> tuple[list[Array], list[Array]
             w = w_in + Z * on.qd[i]
             flat = wd if i != 2 or by.flat_turn else on.opened(wd)
             wd = step.down(flat) + Z * on.qdd[i] + cross(w_in, Z * on.qd[i])
-            Omega = acceleration_matrix(w, wd if i != 1 or by.flat_Omega else on.opened(wd))[0]
+            turned = wd if i != 1 or by.flat_Omega else on.opened(wd)
+            Omega = acceleration_matrix(w, turned, mixed_products(w))
         rdd = _lifted(on, sdd, Omega, body.r, by.to_centre_1) if i == 0 else sdd + Omega @ body.r
         f.append(body.m * rdd)
         moment = _first_moment(on, by) if i == 0 else skew_part(Omega, pseudo_from_inertia(body.I))

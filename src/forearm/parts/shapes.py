@@ -191,7 +191,7 @@ def _polygon(points: object) -> Floats:
     listed = points.tolist() if isinstance(points, np.ndarray) else points
     if not isinstance(listed, Sequence) or not 3 <= len(listed) <= MOST_POINTS:
         count = len(listed) if isinstance(listed, Sequence) else shorten(listed)
-        raise InputError(f"prism: points: expected  3 to {MOST_POINTS} points (x, y).")
+        raise InputError(f"prism: points: expected a list of 3 to {MOST_POINTS} points (x, y), got {count}.")
     for number, point in enumerate(listed, 1):
         pair = isinstance(point, Sequence) and len(point) == 2
         if not pair or not all(is_number(value) and abs(value) <= LONGEST for value in point):

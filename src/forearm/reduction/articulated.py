@@ -1,7 +1,7 @@
-"""Accelerations by articulated bodies on a chain of moments, linear in n. Mata 5.1, after Featherstone.
+"""Forward dynamics by articulated bodies on a chain of moments, linear in n. Mata 5.1, after Featherstone.
 
-An articulated body answers an angular acceleration b and an acceleration a of its origin with the moment I
-b + H a + p and the force H^T b + M a + f. Each step is a function of one segment and of what is next to it.
+An articulated body responds to an angular acceleration b and an acceleration a of its origin with the moment
+I b + H a + p and the force H^T b + M a + f. Each step is a function of one segment and its neighbours.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ REST = np.zeros(3)
 
 @dataclass(frozen=True, eq=False)
 class ArticulatedBody:
-    """An articulated body: I and M symmetric by the entries of SYMMETRIC, H (3, 3),
-    p and f what its velocity asks for.
+    """An articulated body: I and M symmetric by the entries of SYMMETRIC, H (3, 3), with velocity-dependent p
+    and f.
     """
 
     I: Six  # noqa: E741
@@ -48,8 +48,8 @@ class ArticulatedBody:
 
 @dataclass(frozen=True, eq=False)
 class ArticulatedJoint:
-    """What a joint is to its drive: a unit acceleration asks for the moment U and force V; r = 1
-    / d; u is left of tau.
+    """A joint as its drive sees it: a unit acceleration needs the moment U and force V; r = 1 / d; u is the
+    residual of tau.
     """
 
     U: Array
@@ -59,7 +59,7 @@ class ArticulatedJoint:
 
 
 def forward(chain: Chain, q: Vector, qd: Vector, tau: Vector, rotor: Vector) -> list[Scalar]:
-    """Accelerations of the joints, one per segment; for chains whose joints are all freedoms."""
+    """Accelerations of the joints, one per segment; for chains whose joints are all independent."""
     at, l = turns(chain, q), levers(chain, q)  # noqa: E741
     segments, count = chain.segments, len(chain.segments)
     w: dict[int, Any] = {-1: REST}
@@ -85,9 +85,7 @@ def forward(chain: Chain, q: Vector, qd: Vector, tau: Vector, rotor: Vector) -> 
 
 
 def onward(s: Segment, turn: SegmentRotation, l: Array, w: Array, rate: Scalar) -> tuple[Array, Array, Array]:  # noqa: E741
-    """The angular velocity behind a joint, and the accelerations, angular and linear,
-    that velocities alone make there.
-    """
+    """The angular velocity behind a joint, and velocity-dependent angular and linear accelerations there."""
     arm = spin_of(w, REST).Omega @ l
     if not s.revolute:
         return w, REST, arm + cross(w, s.axis) * (rate + rate)
@@ -96,7 +94,7 @@ def onward(s: Segment, turn: SegmentRotation, l: Array, w: Array, rate: Scalar) 
 
 
 def own(s: Segment, w: Array) -> ArticulatedBody:
-    """A segment alone, with its angular velocity."""
+    """A single segment with its angular velocity."""
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = s.J
     spin = spin_of(w, REST)
     mass = [s.m if i == j else 0.0 for i, j in SYMMETRIC]
@@ -122,8 +120,8 @@ def handed(
     b: Array,
     a: Array,
 ) -> ArticulatedBody:
-    """What the body before a joint feels of the one behind it: at its origin, in its axes.
-    b, a are the drift of `onward`.
+    """The articulated body behind a joint, transformed to the one before it: at its origin, in its axes. b, a
+    are the drift of `onward`.
     """
     U, V = joint.U * joint.r, joint.V * joint.r
     rest = ArticulatedBody(
@@ -155,7 +153,9 @@ def answered(
     b: Array,
     a: Array,
 ) -> tuple[Scalar, Array, Array]:
-    """A joint's acceleration, and the accelerations behind it, from those b, a of the body before it."""
+    """A joint's acceleration, and the accelerations behind it, from the accelerations b, a of the body before
+    it.
+    """
     b, a = turn.down(b) + drift_b, turn.down(a + cross(b, l)) + drift_a
     acceleration = (joint.u - (joint.U @ b + joint.V @ a)) * joint.r
     return (
@@ -166,6 +166,6 @@ def answered(
 
 
 def full(six: Six) -> Array:
-    """A symmetric matrix by its entries."""
+    """A symmetric matrix from its entries."""
     xx, xy, xz, yy, yz, zz = six
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])

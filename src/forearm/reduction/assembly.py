@@ -1,9 +1,10 @@
-"""Everything behind a joint as one body whose parts move: its moments, how they change, and what of the
-joint's own motion is felt.
+"""Everything behind a joint as one body whose parts move: its moments, their rates, and the effect of the
+joint's own motion.
 
-With x from the joint's origin to a piece of mass m, and x', x'' its rates as seen from axes that turn with a
-body, an `Assembly` is the sums of m, H = m x, J = m x x^T, K = 2 m x x'^T, V = 2 m x', A = m x'' and
-T = m (x cross x''). Motion before the joint is not in it, and a body in its own axes has no K, V, A, T.
+With x from the joint's origin to an element of mass m, and x', x'' its time derivatives in axes that rotate
+with a body, an `Assembly` holds the sums of m, H = m x, J = m x x^T, K = 2 m x x'^T, V = 2 m x', A = m x''
+and T = m (x cross x''). Motion before the joint is not included; for a body in its own axes K, V, A and T are
+zero.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ def vector(x: Scalar, y: Scalar, z: Scalar = 0.0) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Assembly:
-    """The sums above; J by the entries of SYMMETRIC. `levels`: Jxx + Jyy and Kxx + Kyy, which a turn about z
-    leaves as they are, where they are there already.
+    """The sums above; J by the entries of SYMMETRIC. `levels`: Jxx + Jyy and Kxx + Kyy, invariant under
+    rotation about z, if already computed.
     """
 
     m: Scalar
@@ -47,19 +48,19 @@ class Assembly:
         return self.levels or (self.J[0] + self.J[3], self.K[0, 0] + self.K[1, 1])
 
     def turned(self, pair: Pair) -> Assembly:
-        """The same in axes from which these are turned about z."""
+        """The same in axes from which these are rotated about z."""
         H, V, A, T = (about_z(pair, v) for v in (self.H, self.V, self.A, self.T))
         J = turned_six(SegmentRotation(UNTWISTED, pair), self.J)
         return Assembly(self.m, H, J, _turned_matrix(pair, self.K), V, A, T, self.sums())
 
 
 def rigid(m: Scalar, h: Array, J: Six) -> Assembly:
-    """A body in whose axes nothing moves."""
+    """A rigid body in its own axes."""
     return Assembly(m, h, J, np.zeros((3, 3), dtype=object), NONE, NONE, NONE)
 
 
 def turning(b: Assembly, rate: Scalar, acceleration: Scalar) -> Assembly:
-    """What is behind a joint that turns about z, as what carries the joint sees it."""
+    """Everything behind a revolute joint about z, as seen by its carrier."""
     (xx, xy, xz, yy, yz, _), K, V = b.J, b.K, b.V
     across, levels = vector(-b.H[1], b.H[0]), b.sums()
     spun = np.array([[-xy, xx, 0.0], [-yy, xy, 0.0], [-yz, xz, 0.0]], dtype=object)
@@ -73,14 +74,14 @@ def turning(b: Assembly, rate: Scalar, acceleration: Scalar) -> Assembly:
 
 
 def sliding(b: Assembly, axis: Array, rate: Scalar, acceleration: Scalar) -> Assembly:
-    """What is behind a joint that slides, as what carries the joint sees it."""
+    """Everything behind a prismatic joint, as seen by its carrier."""
     K = b.K + np.outer(b.H * (rate + rate), axis)
     V, A = b.V + axis * (b.m * (rate + rate)), b.A + axis * (b.m * acceleration)
     return Assembly(b.m, b.H, b.J, K, V, A, b.T + cross(b.H, axis) * acceleration)
 
 
 def carrying(before: Assembly, s: Segment, seen: Assembly, l: Array) -> Assembly:  # noqa: E741
-    """A body with what sits on it at the end of l, in the body's axes."""
+    """A body with an assembly attached at the end of l, in the body's axes."""
     twist = SegmentRotation(s, NO_TURN)
     point, h, known, own, across = shifted(twist, l, seen.m, seen.H, seen.J)
     V, A = twist.up(seen.V), twist.up(seen.A)
@@ -97,12 +98,12 @@ def carrying(before: Assembly, s: Segment, seen: Assembly, l: Array) -> Assembly
 
 @dataclass(frozen=True, eq=False)
 class JointColumns:
-    """What a joint's motion asks of what carries it, at the joint's origin.
+    """Force and moment that a joint's motion requires of its carrier, at the joint's origin.
 
-    `f`, `n`: force and moment for a unit acceleration; by reciprocity also what the joint's drive feels of
-    an acceleration of the carrier. `f_qd`, `n_qd` and `f_q`, `n_q`: how force and moment change with the
-    joint's velocity and coordinate. `e`: what the drive feels of a change dw of the carrier's angular
-    velocity, wd + w x dw and the acceleration of the origin staying as they are.
+    `f`, `n`: force and moment for a unit acceleration; by reciprocity also the effect of the carrier's
+    acceleration on the joint's drive. `f_qd`, `n_qd` and `f_q`, `n_q`: derivatives of force and moment in the
+    joint's velocity and coordinate. `e`: the effect on the drive of a change dw of the carrier's angular
+    velocity, with wd + w x dw and the acceleration of the origin unchanged.
     """
 
     f: Array
@@ -114,23 +115,24 @@ class JointColumns:
     n_q: Array
 
     def each(self, turn: SegmentRotation) -> JointColumns:
-        """All of them in the axes of the turn's parent."""
+        """All of them in the axes of the rotation's parent."""
         f, n, e = turn.up(self.f), turn.up(self.n), turn.up(self.e)
         f_qd, n_qd = turn.up(self.f_qd), turn.up(self.n_qd)
         return JointColumns(f, n, e, f_qd, n_qd, turn.up(self.f_q), turn.up(self.n_q))
 
     def moved(self, l: Array, twice_w: Array) -> JointColumns:  # noqa: E741
-        """At the other end of l, which turns with angular velocity w."""
+        """Transferred to the other end of l, which rotates with angular velocity w."""
         n, n_qd = self.n + cross(l, self.f), self.n_qd + cross(l, self.f_qd)
         e = self.e + cross(cross(twice_w, l), self.f)
         return JointColumns(self.f, n, e, self.f_qd, n_qd, self.f_q, self.n_q + cross(l, self.f_q))
 
 
 def turning_columns(b: Assembly, w: Array, Omega: Array, a: Array) -> JointColumns:
-    """For a joint about z, from what is behind it and the motion of who sees that so; a of the origin.
+    """For a revolute joint about z, from everything behind it and the motion of its observer; a at the
+    origin.
 
-    Turning the joint turns the moments: z x H for H and so on. Derivatives by a velocity are twice rates of
-    what a unit velocity makes.
+    Rotating the joint rotates the moments: z x H for H and so on. Velocity derivatives are twice the rates
+    due to a unit velocity.
     """
     (xx, xy, xz, yy, yz, _), H, K, V, O = b.J, b.H, b.K, b.V, Omega  # noqa: E741
     (x, y, z), (xt, yt, zt) = w, w + w
@@ -140,7 +142,7 @@ def turning_columns(b: Assembly, w: Array, Omega: Array, a: Array) -> JointColum
     n_qd = vector((xt * xy + yt * yy) + zt * yz - K[2, 0], -((xt * xx + yt * xy) + zt * xz) - K[2, 1], trace)
     f_qd = vector(-(zt * H[0]) - V[1], V[0] - zt * H[1], xt * H[0] + yt * H[1])
     f_q = O @ f + cross(w, vector(-V[1], V[0])) + vector(-b.A[1], b.A[0])
-    # J turned: xx and -yy, xy; xz is -yz, yz is xz, and zz is 0
+    # J rotated: xx and -yy, xy; xz is -yz, yz is xz, and zz is 0
     turned_xx, turned_xy = -(xy + xy), xx - yy
     n_q = vector(
         O[2, 0] * turned_xy - O[2, 1] * turned_xx + (O[2, 2] - O[1, 1]) * xz + O[1, 0] * yz,
@@ -156,7 +158,7 @@ def turning_columns(b: Assembly, w: Array, Omega: Array, a: Array) -> JointColum
 
 
 def sliding_columns(b: Assembly, axis: Array, w: Array, Omega: Array, a: Array) -> JointColumns:
-    """For a joint that slides, from what is behind it as its carrier sees that, and the carrier's motion."""
+    """For a prismatic joint, from everything behind it as seen by its carrier, and the carrier's motion."""
     m, H, twice_w = b.m, b.H, w + w
     rate, change = cross(twice_w, axis), Omega @ axis
     force = m * a + Omega @ H + cross(w, b.V) + b.A
@@ -172,14 +174,14 @@ def sliding_columns(b: Assembly, axis: Array, w: Array, Omega: Array, a: Array) 
 
 
 def twisted(s: Segment, M: Array) -> Array:
-    """A matrix in the parent's axes, the joint's own turn left out."""
+    """A matrix in the parent's axes, without the joint's own rotation."""
     turn = SegmentRotation(s, NO_TURN)
     rows = np.array([turn.up(row) for row in M])
     return np.array([turn.up(column) for column in rows.T]).T
 
 
 def untwisted(s: Segment, v: Array) -> Array:
-    """A vector or matrix of the parent's axes in those in which the joint turns about z."""
+    """A vector or matrix of the parent's axes in axes in which the joint rotates about z."""
     if v.ndim == 1:
         return about_x(back(s.alpha), about_z(back(s.phi), np.array(v, dtype=object)))
     rows = np.array([untwisted(s, row) for row in v])

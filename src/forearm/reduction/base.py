@@ -1,11 +1,11 @@
-"""Base parameters: the combinations of inertial parameters that joint torques can tell apart,
-after Gautier and Khalil.
+"""Base parameters: the combinations of inertial parameters that joint torques can identify, after Gautier and
+Khalil.
 
-Adding certain vectors to the parameters of two bodies at a joint changes no torque: mass on the axis of a
-turning joint may sit on either body, rotational inertia at a sliding joint too; a body that only ever turns
-about one direction shows one moment, one that does not turn only its mass. Each such vector lets one
-parameter be set to 0. What is left is compared with the numerical rank of the regressor, and should an arm
-have a special geometry that shows even less, completed from it.
+Adding certain vectors to the parameters of the two bodies at a joint changes no torque: mass on the axis of a
+revolute joint may belong to either body, as may rotational inertia at a prismatic joint; a body that only
+rotates about one direction shows one moment, one that does not rotate only its mass. Each such vector allows
+one parameter to be set to 0. The result is compared with the numerical rank of the regressor and, if a
+special geometry makes even fewer identifiable, completed from it.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from forearm.reduction.sampled import dependence, sampled_regressor
 from forearm.spatial import Floats, inertia_from_pseudo, inverse_pose, pose, rotation_from_z
 from forearm.values import as_floats
 
-# Which parameter becomes 0 where several could: mass, first moments, inertia;
-# of these mz and Iyy, as Gautier and Khalil do.
+# Which parameter is set to 0 where there is a choice: mass, first moments, inertia;
+# of these mz and Iyy, as in Gautier and Khalil.
 GROUPS = (("m",), ("mz", "my", "mx"), ("Iyy", "Ixx", "Izz", "Iyz", "Ixz", "Ixy"))
-NOTHING = 1e-12  # relative: a vector or a column below shows nothing new
-CLEAR = 1e-10  # relative: a column above shows something new, whatever rounding does
-ROUNDING = 1e-14  # relative: a coefficient below is 0
-SMALL = 1e-6  # relative: nothing is divided by a coefficient below
-MOST_CHECKED = 24  # bodies up to which the rank is computed
-SHOWN = 1e-12  # relative: a coefficient below is left out of labels
+NOTHING = 1e-12  # relative: a smaller vector or column is linearly dependent
+CLEAR = 1e-10  # relative: a larger column is independent, despite rounding
+ROUNDING = 1e-14  # relative: a smaller coefficient is 0
+SMALL = 1e-6  # relative: smaller coefficients are not divided by
+MOST_CHECKED = 24  # number of bodies up to which the rank is computed
+SHOWN = 1e-12  # relative: smaller coefficients are left out of labels
 
 
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
-    """Base parameters of an arm: `values` = `matrix` @ `standard`, and torques = regressor
-    columns `columns` @ `values`.
+    """Base parameters of an arm: `values` = `matrix` @ `standard`, and torques = regressor columns `columns`
+    @ `values`.
 
-    `names` are the parameters that lead each combination, such as "link2.Ixx"; `labels` the combinations
-    written out. `standard` and `standard_names` are all inertial parameters, ten a moving body. `rank` is the
-    numerical rank of the regressor (None for long arms, where it was not computed); `completed` counts the
-    parameters that went only because of it.
+    `names` are the leading parameters of the combinations, such as "link2.Ixx"; `labels` the combinations
+    written out. `standard` and `standard_names` are all inertial parameters, ten per moving body. `rank` is
+    the numerical rank of the regressor (None for long arms, where it is not computed); `completed` counts the
+    parameters eliminated by the rank alone.
     """
 
     arm: Arm
@@ -68,7 +68,7 @@ class BaseParameters:
         return f"<BaseParameters of {self.arm.name!r}: {len(self)} of {len(self.standard)} parameters>"
 
     def of(self, standard: ArrayLike) -> Floats:
-        """The base parameters of another set of inertial parameters on the same geometry."""
+        """The base parameters for other inertial parameters on the same geometry."""
         given = as_floats(standard, "standard")
         if given.shape != self.standard.shape:
             raise InputError(
@@ -99,7 +99,7 @@ def base_parameters(arm: Arm) -> BaseParameters:
         matrix[:, pivot] = -row[kept]
     standard = inertial_parameters(arm)
     values = matmul(matrix, standard)
-    for array in (matrix, standard, values):  # the answer is kept for the next who asks
+    for array in (matrix, standard, values):  # cached for later calls
         array.flags.writeable = False
     return BaseParameters(
         arm,
@@ -116,9 +116,7 @@ def base_parameters(arm: Arm) -> BaseParameters:
 
 
 class Unseen:
-    """Changes of the parameters that no torque shows, each solved for one parameter:
-    its pivot, with coefficient 1.
-    """
+    """Parameter changes that affect no torque, each solved for a parameter: its pivot, with coefficient 1."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -126,7 +124,7 @@ class Unseen:
         self.pivots: list[int] = []
 
     def add(self, vector: Floats) -> bool:
-        """Take one more, unless it follows from those that are there."""
+        """Add a vector, unless it depends linearly on the present ones."""
         largest = float(np.abs(vector).max())
         for row, pivot in zip(self.rows, self.pivots, strict=True):
             vector = vector - row * vector[pivot]
@@ -142,8 +140,8 @@ class Unseen:
         return True
 
     def _pivot(self, vector: Floats) -> int:
-        """Of the outermost body that it touches, the largest of the first of GROUPS that it
-        touches; of equals the first.
+        """The pivot: on the outermost body with a nonzero entry, the largest entry of the first such group of
+        GROUPS; the first of equal ones.
         """
         least = SMALL * float(np.abs(vector).max())
         body = int(np.flatnonzero(np.abs(vector) > least).max()) // 10
@@ -156,7 +154,7 @@ class Unseen:
 
 
 def silent_changes(model: Model) -> Iterator[Floats]:
-    """Changes of the parameters that no torque shows, from the tips to the base, in closed form."""
+    """Parameter changes that affect no torque, from the tips to the base, in closed form."""
     poses, joints = at_zero(model)
     for i in range(len(model.bodies) - 1, -1, -1):
         body = model.bodies[i]
@@ -164,7 +162,7 @@ def silent_changes(model: Model) -> Iterator[Floats]:
         for D in _on_axis() if body.revolute else _pure_inertia():
             yield _change(model, i, -_turned(T_body_joint, D), _turned(T_parent_joint, D))
         turning = [k for k in _path(model, i) if model.bodies[k].revolute]
-        if not turning:  # it does not turn: only its mass is felt
+        if not turning:  # no rotation: only its mass is felt
             for D in (*_pure_inertia(), *(_pair(k, 3) for k in range(3))):
                 yield _change(model, i, D)
             continue
@@ -177,7 +175,7 @@ def silent_changes(model: Model) -> Iterator[Floats]:
 def _of_one_direction(
     model: Model, i: int, poses: list[Floats], joints: list[Floats], e: Floats
 ) -> Iterator[Floats]:
-    """What does not show of a body that only ever turns about the direction e."""
+    """The unidentifiable parameters of a body that only ever rotates about the direction e."""
     body = model.bodies[i]
     along = np.append(matmul(poses[i][:3, :3].T, e), 0.0)
     u, v = (np.append(column, 0.0) for column in rotation_from_z(along[:3]).T[:2])
@@ -187,7 +185,7 @@ def _of_one_direction(
     origin = np.array([0.0, 0.0, 0.0, 1.0])
     yield _change(model, i, np.outer(along, origin) + np.outer(origin, along))
     if not body.revolute and norm(np.cross(e, joints[i][:3, 2])) < PARALLEL:
-        # where along e it stands does not matter: across e, its first moment may as
+        # its position along e does not matter: across e, its first moment may as
         # well be that of its parent
         T = matmul(pose(body.Rb, body.pb), pose(body.Ra, body.pa))
         for across in (u, v):
@@ -200,8 +198,8 @@ def _of_one_direction(
 
 
 def _on_one_line(model: Model, i: int, joints: list[Floats], e: Floats) -> bool:
-    """Whether body i turns about a line that nothing moves sideways, gravity along it:
-    its centre may lie anywhere.
+    """Whether body i rotates about an axis that never moves sideways and is parallel to gravity: its centre
+    may lie anywhere.
     """
     if norm(np.cross(e, model.g)) > PARALLEL * norm(model.g) or not model.bodies[i].revolute:
         return False
@@ -216,7 +214,9 @@ def _on_one_line(model: Model, i: int, joints: list[Floats], e: Floats) -> bool:
 
 
 def _complete(arm: Arm, unseen: Unseen) -> int:
-    """The numerical rank of the regressor; where it is less than what is left, what else does not show."""
+    """The numerical rank of the regressor; if it is smaller than the number of columns left, the further
+    dependencies.
+    """
     Y = sampled_regressor(arm, 2 + 3 * unseen.size // arm.n)
     sizes = np.sqrt(np.add.reduce(Y * Y, axis=0))
     for k in np.flatnonzero(sizes <= NOTHING * sizes.max()):
@@ -237,7 +237,7 @@ def _complete(arm: Arm, unseen: Unseen) -> int:
 
 
 def _change(model: Model, i: int, own: Floats, parent: Floats | None = None) -> Floats:
-    """The parameters of body i and its parent changed by second moments [J h; h^T m] (4, 4)."""
+    """Changes of the parameters of body i and its parent by second moments [J h; h^T m] (4, 4)."""
     vector = np.zeros(10 * len(model.bodies))
     vector[10 * i : 10 * i + 10] = _parameters(own)
     before = model.bodies[i].parent
@@ -279,7 +279,7 @@ def _path(model: Model, i: int) -> list[int]:
 
 
 def _label(row: Floats, names: list[str]) -> str:
-    """A combination as people write it: 1 before anything else, coefficients to six digits."""
+    """A combination as text: the term with coefficient 1 first, coefficients to six digits."""
     terms = [(k, c) for k, c in enumerate(row) if abs(c) > SHOWN]
     terms.sort(key=lambda term: (term[1] != 1.0, term[0]))
     text = ""

@@ -1,9 +1,8 @@
-"""The arm in moments: what each body is by its mass, first and second moments about its
-origin, over any scalar.
+"""The arm in moments: each body as mass, first and second moments about its origin, over any scalar.
 
-A segment's frame has z along its axis if it turns; a body that slides keeps the axes of the body it slides
-on. `frames` chooses the frames, `plan` moves origins and moments about so that few operations remain, the
-recursions only read what is here.
+The frame of a revolute segment has z along its axis; that of a prismatic one keeps the axes of its parent.
+`frames` chooses the frames, `plan` shifts origins and moments to save operations, and the recursions only
+read the result.
 """
 
 from __future__ import annotations
@@ -26,12 +25,13 @@ QUARTERS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """One moving body: where its joint sits on its parent, and its moments m, h = sum of m
-    x, J = sum of m x x^T.
+    """One moving body: its joint's placement on the parent, and its moments m, h = sum of m x, J = sum of m x
+    x^T.
 
-    From the parent's axes to its own: a turn `phi` about z, a twist `alpha` about x, the joint's turn about
-    z, each a pair (cos, sin). `l` leads from the parent's origin to its own in the parent's axes, at q = 0 if
-    it slides. `axis` is the joint's direction in its own axes. `offset` adds to the joint's coordinate.
+    From the parent's axes to its own: a rotation `phi` about z, a twist `alpha` about x, the joint's rotation
+    about z, each a pair (cos, sin). `l` is the vector from the parent's origin to its own in the parent's
+    axes, at q = 0 if prismatic. `axis` is the joint's direction in its own axes. `offset` is added to the
+    joint's coordinate.
     """
 
     parent: int
@@ -44,19 +44,20 @@ class Segment:
     m: Scalar
     h: Array
     J: Array
-    still: bool = False  # looks the same however far it turns: its own turn is left out
-    squares: str = "both"  # how wx^2 and wy^2 are got: see recursion.squares_of
-    # its moment goes straight to the body that carries the run of parallel axes it belongs to
+    still: bool = False  # rotationally symmetric: its own rotation is left out
+    squares: str = "both"  # how wx^2 and wy^2 are computed: see recursion.squares_of
+    # its moment is passed directly to the carrier of its run of parallel axes
     straight: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """The segments of a model, parents first; `g` is free fall in the axes of the chain's own base frame.
+    """The segments of a model, parents first; `g` is the free-fall acceleration in the axes of the chain's
+    base frame.
 
-    `R_base` turns those axes into the arm's base axes. `own[k]` is the pose of the model's body k in
-    segment k's frame. `grounded` is the first moment that came to rest in the base, which only the
-    potential energy knows.
+    `R_base` rotates those axes into the arm's base axes. `own[k]` is the pose of the model's body k in
+    segment k's frame. `grounded` is the first moment moved to the base, which only affects the potential
+    energy.
     """
 
     model: Model
@@ -65,14 +66,14 @@ class Chain:
     R_base: Floats
     own: tuple[Floats, ...]
     grounded: Array = field(default_factory=lambda: np.zeros(3))
-    summed: bool = True  # whether angles are added along runs of parallel axes
+    summed: bool = True  # whether angles are summed along runs of parallel axes
 
     def children(self) -> list[list[int]]:
-        """For each segment those that sit on it."""
+        """For each segment its children."""
         return by_parent([segment.parent for segment in self.segments])
 
     def runs(self) -> list[int]:
-        """For each segment the first of the run of parallel turning axes that it belongs to."""
+        """For each segment the first of its run of parallel revolute axes."""
         first: list[int] = []
         for i, s in enumerate(self.segments):
             parallel = self.summed and s.parent >= 0 and s.revolute and self.segments[s.parent].revolute
@@ -81,7 +82,7 @@ class Chain:
         return first
 
     def changed(self, index: int, **changes: Any) -> Chain:
-        """The same chain with something else in one segment."""
+        """The same chain with some fields of one segment changed."""
         segments = list(self.segments)
         segments[index] = replace(segments[index], **changes)
         return replace(self, segments=tuple(segments))
@@ -89,8 +90,8 @@ class Chain:
 
 @dataclass(frozen=True, eq=False)
 class SegmentRotation:
-    """From the axes of a segment to those of its parent: the joint's own turn (none if it slides),
-    the twist, the turn phi.
+    """From the axes of a segment to those of its parent: the joint's own rotation (none if prismatic), the
+    twist, the rotation phi.
     """
 
     segment: Segment
@@ -106,7 +107,7 @@ class SegmentRotation:
 
 
 def turns(chain: Chain, q: Vector) -> list[SegmentRotation]:
-    """Every joint at q, one coordinate per segment."""
+    """The joint rotations at q, one coordinate per segment."""
     return [
         SegmentRotation(s, cos_sin_of(q[i], s.offset) if s.revolute and not s.still else NO_TURN)
         for i, s in enumerate(chain.segments)
@@ -119,7 +120,7 @@ def levers(chain: Chain, q: Vector) -> list[Array]:
 
 
 def cos_sin_of(q: Scalar, offset: Scalar) -> Pair:
-    """cos and sin of q + offset; quarters of a turn only exchange them."""
+    """cos and sin of q + offset; multiples of a quarter turn only exchange them."""
     if isinstance(offset, float) and (quarter := _quarters(offset)) is not None:
         (c, s), (c0, s0) = cos_sin(q), QUARTERS[quarter % 4]
         return c * c0 - s * s0, s * c0 + c * s0
@@ -127,26 +128,26 @@ def cos_sin_of(q: Scalar, offset: Scalar) -> Pair:
 
 
 def about_z(turn: Pair, v: Array) -> Array:
-    """v turned about z."""
+    """v rotated about z."""
     c, s = turn
     x, y, z = v
     return np.array([c * x - s * y, s * x + c * y, z], dtype=v.dtype if v.dtype == object else None)
 
 
 def about_x(turn: Pair, v: Array) -> Array:
-    """v turned about x."""
+    """v rotated about x."""
     c, s = turn
     x, y, z = v
     return np.array([x, c * y - s * z, s * y + c * z], dtype=v.dtype if v.dtype == object else None)
 
 
 def back(turn: Pair) -> Pair:
-    """The turn the other way."""
+    """The inverse rotation."""
     return turn[0], -turn[1]
 
 
 def is_pair(turn: Pair, other: Pair) -> bool:
-    """Whether a turn is known to be this one."""
+    """Whether a rotation is known to be this one."""
     return all(isinstance(a, float) and a == b for a, b in zip(turn, other, strict=True))
 
 
@@ -157,7 +158,7 @@ def moments(m: Scalar, r: Array, I: Array) -> tuple[Scalar, Array, Array]:  # no
 
 
 def moved(m: Scalar, h: Array, J: Array, R: Array, p: Array) -> tuple[Scalar, Array, Array]:
-    """The moments in another frame, in which what was x is R x + p."""
+    """The moments in another frame, in which the point x becomes R x + p."""
     Rh = matmul(R, h)
     return m, Rh + m * p, product(R, J, R.T) + np.outer(Rh, p) + np.outer(p, Rh) + m * np.outer(p, p)
 

@@ -1,7 +1,7 @@
 """The inertia matrix by composite bodies in moments, and accelerations from it. Swartz (16)-(26), Mata 4.2.
 
-A unit acceleration of a turning joint asks of everything behind it, as one rigid body with moments m, h, J,
-the force z x h = (-hy, hx, 0) and the moment (-Jxz, -Jyz, Jxx + Jyy); of a sliding one m and h x axis.
+A unit acceleration of a revolute joint requires of everything behind it, as one rigid body with moments m, h,
+J, the force z x h = (-hy, hx, 0) and the moment (-Jxz, -Jyz, Jxx + Jyy); of a prismatic one m and h x axis.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def inertia_matrix(chain: Chain, q: Vector, note: Note = silent) -> Array:
 
 
 def accelerated(s: Segment, m: Scalar, h: Array, J: Six) -> tuple[Array, Array]:
-    """The force and moment that a unit acceleration of a joint asks of everything behind it."""
+    """The force and moment that a unit acceleration of a joint requires for everything behind it."""
     if not s.revolute:
         return m * s.axis, cross(h, s.axis)
     xx, _, xz, yy, yz, _ = J
@@ -50,7 +50,7 @@ def accelerated(s: Segment, m: Scalar, h: Array, J: Six) -> tuple[Array, Array]:
 
 
 def passed(turn: SegmentRotation, l: Array, f: Array, n: Array) -> tuple[Array, Array]:  # noqa: E741
-    """A force and a moment at a segment's origin as its parent feels them."""
+    """A force and a moment at a segment's origin, transferred to its parent."""
     f = turn.up(f)
     return f, turn.up(n) + cross(l, f)
 
@@ -68,7 +68,7 @@ def composites(
         p = chain.segments[c].parent
         if p < 0:
             continue
-        # first what is known beforehand, the mass at the end of l
+        # first the terms known in advance, the mass at the end of l
         m[p] = m[p] + m[c]
         point, hc, known, own, across = shifted(at[c], l[c], m[c], h[c], J[c])
         h[p] = (h[p] + point) + hc
@@ -83,8 +83,8 @@ def shifted(
     h: Array,
     J: Six,
 ) -> tuple[Array, Array, Six, Six, Six]:
-    """What moments add to the parent's: the mass at the end of l, and h turned;
-    m l l^T, J turned, and l h^T + h l^T.
+    """The contribution of moments to the parent's: the mass at the end of l, and h rotated; m l l^T, J
+    rotated, and l h^T + h l^T.
     """
     hc = turn.up(h)
     across = [l[a] * hc[b] + l[b] * hc[a] if a != b else (l[a] + l[a]) * hc[a] for a, b in SYMMETRIC]
@@ -124,9 +124,9 @@ def _in_plane(turn: Pair, ii: Scalar, ij: Scalar, jj: Scalar) -> tuple[Scalar, S
 def forward(
     chain: Chain, q: Vector, qd: Vector, tau: Vector, rotor: Vector, note: Note = silent
 ) -> list[Scalar]:
-    """Accelerations of the freedoms: M qdd = tau - bias, by L D L^T from the last freedom to the first.
+    """Accelerations of the degrees of freedom: M qdd = tau - bias, by L D L^T from the last to the first.
 
-    q and qd are one per segment, tau and the rotors' inertia one per freedom.
+    q and qd are one per segment, tau and the rotor inertia one per degree of freedom.
     """
     model, rest = chain.model, [0.0] * len(chain.segments)
     right = np.array(tau, dtype=object) - np.array(

@@ -1,9 +1,9 @@
-"""Frames for few operations: x along the common normal to the next turning axis,
-origins where the common normals end.
+"""Frames that save operations: x along the common normal to the next revolute axis, origins at the ends of
+the common normals.
 
-Steps between origins then have two entries, (a, 0, d), and turns between axes are one constant twist about x
-and the joint's own turn about z: Denavit and Hartenberg's frames, each origin slid along its axis to the
-normal from the axis before.
+Steps between origins then have two entries, (a, 0, d), and rotations between axes are one constant twist
+about x and the joint's rotation about z: Denavit-Hartenberg frames, with each origin shifted along its axis
+to the normal from the preceding axis.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from forearm.portable import atan2, dot, hypot, matmul, norm
 from forearm.reduction.chain import NO_TURN, Chain, Pair, Segment, moments, moved
 from forearm.spatial import Floats, inverse_pose, pose
 
-# What turning numbers about leaves where 0 or 1 should stand, relative to the size of the arm.
+# Rounding left by numerical rotations where 0 or 1 should be, relative to the size of the arm.
 ROUNDING = 1e-14
 PARALLEL = 1e-13
-# times the size of the arm: where axes are so nearly parallel that their common normal lies
+# times the size of the arm: if axes are so nearly parallel that their common normal lies
 # beyond, it is not used
 FAR = 10.0
 
 
 @lru_cache(maxsize=64)
 def chain_of(model: Model) -> Chain:
-    """The chain of a model over floats, nothing regrouped yet."""
+    """The chain of a model over floats, before regrouping."""
     poses, joints = at_zero(model)
     frames, base = _frames(model, joints)
     size = max([1e-3, *(float(np.abs(frame[:3, 3]).max()) for frame in frames)])
@@ -56,7 +56,7 @@ def chain_of(model: Model) -> Chain:
                 _snapped(J, float(np.abs(J).max())),
             )
         )
-    for s in segments:  # the chain is kept for the next who asks
+    for s in segments:  # the chain is cached for later calls
         for array in (s.l, s.axis, s.h, s.J):
             array.flags.writeable = False
     R_base = _snapped(base[:3, :3])
@@ -65,9 +65,7 @@ def chain_of(model: Model) -> Chain:
 
 
 def at_zero(model: Model) -> tuple[list[Floats], list[Floats]]:
-    """Poses of the bodies, and of their joints before they move, in base axes,
-    every joint's own coordinate 0.
-    """
+    """Poses of the bodies, and of their joints before they move, in base axes; all joint coordinates are 0."""
     poses: list[Floats] = []
     joints: list[Floats] = []
     for body in model.bodies:
@@ -89,7 +87,7 @@ def _frames(model: Model, joints: list[Floats]) -> tuple[list[Floats], Floats]:
             continue
         z, p = joints[i][:3, 2], joints[i][:3, 3]
         following = _next_turning(model, i)
-        # Where the first axis begins does not matter: level with the next, if there is one.
+        # The origin on the first axis is arbitrary: level with the next, if there is one.
         beside = parent if _turns_before(model, i) else None if following is None else joints[following]
         frames.append(
             pose(_axes(z, _normal(joints, i, following)), p if beside is None else _foot(p, z, beside, far))
@@ -98,7 +96,9 @@ def _frames(model: Model, joints: list[Floats]) -> tuple[list[Floats], Floats]:
 
 
 def _base_frame(model: Model, joints: list[Floats]) -> Floats:
-    """z along the first turning axis; x along what gravity has across it, or else the joint's own x."""
+    """z along the first revolute axis; x along the component of gravity normal to it, or else the joint's own
+    x.
+    """
     first = next((i for i, b in enumerate(model.bodies) if b.revolute), None)
     if first is None:
         return np.eye(4)
@@ -109,7 +109,7 @@ def _base_frame(model: Model, joints: list[Floats]) -> Floats:
 
 
 def _turns_before(model: Model, i: int) -> bool:
-    """Whether a turning joint comes before joint i on its way from the base."""
+    """Whether there is a revolute joint before joint i on its path from the base."""
     before = model.bodies[i].parent
     while before >= 0 and not model.bodies[before].revolute:
         before = model.bodies[before].parent
@@ -117,7 +117,7 @@ def _turns_before(model: Model, i: int) -> bool:
 
 
 def _next_turning(model: Model, i: int) -> int | None:
-    """The first turning joint behind body i, through what slides."""
+    """The first revolute joint behind body i, past prismatic ones."""
     for k in range(i + 1, len(model.bodies)):
         parent = model.bodies[k].parent
         while parent > i and not model.bodies[parent].revolute:
@@ -128,8 +128,8 @@ def _next_turning(model: Model, i: int) -> int | None:
 
 
 def _foot(p: Floats, z: Floats, beside: Floats, far: float) -> Floats:
-    """The point of the line p + t z nearest to the z axis of another frame;
-    level with its origin where both are parallel.
+    """The point of the line p + t z nearest to the z axis of another frame; level with its origin if they are
+    parallel.
     """
     o, u = beside[:3, 3], beside[:3, 2]
     level, c, d = dot(z, o - p), dot(z, u), o - p
@@ -140,9 +140,7 @@ def _foot(p: Floats, z: Floats, beside: Floats, far: float) -> Floats:
 
 
 def _normal(joints: list[Floats], i: int, following: int | None) -> Floats:
-    """The direction of the common normal from axis i to the next, whichever way is
-    nearer to the joint's own x.
-    """
+    """The direction of the common normal from axis i to the next; its sign is closer to the joint's own x."""
     x, z = joints[i][:3, 0], joints[i][:3, 2]
     if following is None:
         return x
@@ -156,7 +154,7 @@ def _normal(joints: list[Floats], i: int, following: int | None) -> Floats:
 
 
 def _axes(z: Floats, x: Floats) -> Floats:
-    """Right-handed axes with this z, and x as near as can be to the one given."""
+    """Right-handed axes with this z, and x as close as possible to the given one."""
     x = x - z * dot(z, x)
     x = x / norm(x)
     return np.column_stack([x, np.cross(z, x), z])
@@ -176,7 +174,7 @@ def _turns(R: Floats) -> tuple[Pair, Pair, Pair]:
 
 
 def snapped_pair(c: float, s: float) -> Pair:
-    """Cosine and sine, exact where a quarter turn was meant."""
+    """Cosine and sine, exact for quarter turns."""
     size = hypot(c, s)
     c, s = float(c / size), float(s / size)
     if abs(s) < ROUNDING:
@@ -187,7 +185,7 @@ def snapped_pair(c: float, s: float) -> Pair:
 
 
 def _snapped(array: Floats, size: float = 1.0) -> Floats:
-    """Zeros where rounding left something else; for directions (size 1) ones too."""
+    """Replace rounding residues with zeros; for directions (size 1) also with ones."""
     made = np.array(array, dtype=float)
     made[np.abs(made) <= ROUNDING * size] = 0.0
     if size == 1.0:

@@ -1,8 +1,8 @@
-"""Denavit-Hartenberg parameters that stay symbols, for serial arms of turning joints in one convention.
+"""Symbolic Denavit-Hartenberg parameters, for serial arms of revolute joints in one convention.
 
-Either convention gives the same chain: segment i turns by q_i + theta_i, and the step to the next
-is d_i along z, a along x, a twist alpha about x. The link's frame lies behind d (modified) or
-behind all three (standard).
+Both conventions yield the same chain: segment i rotates by q_i + theta_i, and the step to the next is d_i
+along z, a along x, a twist alpha about x. The link frame lies after d (modified) or after all three
+(standard).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ GEOMETRY = ("a", "alpha", "d", "theta")
 
 
 def geometry_values(arm: Arm) -> dict[str, float]:
-    """The geometric parameters by name, such as "joint2.alpha";
-    none where the arm is not described by one such table.
+    """The geometric parameters by name, such as "joint2.alpha"; none if the arm is not described by one such
+    table.
     """
     placements = [joint.placement for joint in arm.tree]
     tables = {p.convention for p in placements if isinstance(p, DH)}
@@ -36,9 +36,7 @@ def geometry_values(arm: Arm) -> dict[str, float]:
 
 
 def chain_of_table(model: Model, arm: Arm, chosen: dict[str, float], value: Value) -> Chain:
-    """The chain of an arm by its Denavit-Hartenberg table, with other values in the place of
-    the chosen parameters.
-    """
+    """The chain of an arm from its Denavit-Hartenberg table, with other values for the chosen parameters."""
     segments: list[Segment] = []
     own: list[Any] = []
     step, twist = np.zeros(3, dtype=object), NO_TURN
@@ -61,7 +59,7 @@ def chain_of_table(model: Model, arm: Arm, chosen: dict[str, float], value: Valu
 
 
 def model_of_table(model: Model, arm: Arm, chosen: dict[str, float], value: Value) -> Model:
-    """The model with other values in the place of the chosen geometric parameters."""
+    """The model with other values for the chosen geometric parameters."""
     bodies = list(model.bodies)
     for i in range(len(bodies)):
         a, alpha, d, theta = _row(arm, i, chosen, value)
@@ -102,7 +100,7 @@ def _turn_z(pair: Pair) -> Array:
 
 
 def _pose(alpha: Pair, p: tuple[Scalar, ...]) -> Array:
-    """A twist about x and a place."""
+    """A twist about x and a translation."""
     c, s = alpha
     rows = [[1.0, 0.0, 0.0, p[0]], [0.0, c, -s, p[1]], [0.0, s, c, p[2]], [0.0, 0.0, 0.0, 1.0]]
     return np.array(rows, dtype=object)

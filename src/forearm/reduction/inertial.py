@@ -1,4 +1,4 @@
-"""Inertial parameters of links and gravity, over any scalar, with some values chosen by the caller."""
+"""Inertial parameters of links and gravity, over any scalar, with values chosen by the caller."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from forearm.portable import matmul
 from forearm.reduction.chain import moments, moved
 from forearm.spatial import TENSOR
 
-Value = Callable[[str, float], Scalar]  # name and number of a parameter -> what stands for it
+Value = Callable[[str, float], Scalar]  # name and value of a parameter -> its substitute
 AXES = ("x", "y", "z")
 
 
 def inertial_values(arm: Arm) -> dict[str, float]:
-    """Mass, centre and inertia of every link that can move, and gravity, by name."""
+    """Mass, centre and inertia of every movable link, and gravity, by name."""
     values: dict[str, float] = {}
     for link in arm.links:
         if arm.moving.frames[link.name][0] >= 0:
@@ -29,12 +29,12 @@ def inertial_values(arm: Arm) -> dict[str, float]:
 
 
 def value_of(name: str, number: float, chosen: dict[str, float], value: Value) -> Scalar:
-    """The number itself, or what stands for it if it is chosen."""
+    """The value itself, or its substitute if it is chosen."""
     return value(name, number) if name in chosen else number
 
 
 def gravity_of(arm: Arm, chosen: dict[str, float], value: Value) -> Array:
-    """Free fall in base axes."""
+    """Free-fall acceleration in base axes."""
     entries = [
         value_of(f"gravity.{axis}", float(g), chosen, value)
         for axis, g in zip(AXES, arm.gravity, strict=True)
@@ -58,12 +58,12 @@ def link_values(link: Link, chosen: dict[str, float], value: Value) -> tuple[Sca
 
 
 def link_moments(link: Link, chosen: dict[str, float], value: Value) -> tuple[Scalar, Array, Array]:
-    """Moments of a link about its origin, in the axes of its frame."""
+    """Moments of a link about its origin, in the link's axes."""
     return moments(*link_values(link, chosen, value))
 
 
 def links_on(arm: Arm, body: int) -> list[tuple[Link, Array]]:
-    """The links that a body is made of, with their poses in its frame."""
+    """The links merged into a body, with their poses in its frame."""
     frames = [(link, *arm.moving.frames[link.name]) for link in arm.links]
     return [(link, T) for link, index, T in frames if index == body]
 

@@ -1,8 +1,8 @@
-"""The search for a plan: one choice changed at a time, kept where it saves operations, until none does.
+"""Search for a plan: change one choice at a time, keep it if it saves operations, until none does.
 
-What is counted is the inverse dynamics, traced and not yet refined: that takes about a millisecond and ranks
-plans as the refined count does. Forward dynamics and the rest follow the same plan; for derivatives, what can
-be chosen about their own recursion is looked for on the planned chain.
+The cost is that of the inverse dynamics, traced but not refined: this takes about a millisecond and ranks
+plans like the refined count. Forward dynamics and the rest use the same plan; choices specific to the
+derivative recursion are searched on the planned chain.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from forearm.reduction.regroup import PLAIN, Kept
 from forearm.symbols import Expr, Graph
 from forearm.symbols.scalars import is_zero
 
-LONGEST = 12  # joints: longer arms keep the plain plan, as the search grows with the square of n
+LONGEST = 12  # joints: longer arms use the basic plan, as the search grows with the square of n
 SLOTS = (
     ("m", "before.hx", "before.hy", "before.hz", "before.Jxz"),
     ("hz", "before.hy"),
     ("Jzz", "Ixx", "Iyy", "before.Jyy", "before.Jyz"),
 )
 SQUARES = ("both", "sum", "x", "y")
-LARGEST = 10.0  # times the largest of its kind in the plain plan: beyond it digits would be lost
+LARGEST = 10.0  # times the largest of its kind in the basic plan: beyond it digits would be lost
 
 
 class CountedMotion:
-    """The motion of a chain on a graph, and what plans that leave it as it is cost on top of it."""
+    """The motion of a chain on a graph, and the extra cost of plans that leave it unchanged."""
 
     def __init__(self, chain: Chain) -> None:
         self.graph = Graph()
@@ -46,27 +46,27 @@ class CountedMotion:
         self.size = len(self.graph)
 
     def cost(self, chain: Chain) -> tuple[int, int]:
-        """Multiplications and additions of the inverse dynamics together, and multiplications."""
+        """Multiplications plus additions of the inverse dynamics, and multiplications."""
         counts = self.graph.counts(inverse(chain, self.q, self.qd, self.qdd, known=self.motion))
         self.graph.forget(self.size)
         return counts.mul + counts.add, counts.mul
 
 
 def cost(chain: Chain) -> tuple[int, int]:
-    """Multiplications and additions of the inverse dynamics together, and multiplications."""
+    """Multiplications plus additions of the inverse dynamics, and multiplications."""
     return CountedMotion(chain).cost(chain)
 
 
 @dataclass(frozen=True)
 class ChainContent:
-    """A chain over floats that equals every other with the same numbers: arms read twice have one plan."""
+    """A chain over floats, compared by value: arms that are read twice share one plan."""
 
     numbers: tuple[object, ...]
     chain: Chain = field(compare=False)
 
     @staticmethod
     def of(chain: Chain) -> ChainContent:
-        """All that the search looks at."""
+        """All values that the search depends on."""
         values = [getattr(s, f.name) for s in chain.segments for f in fields(s)]
         whole = (*values, chain.g, chain.grounded, chain.summed)
         return ChainContent(
@@ -77,7 +77,7 @@ class ChainContent:
 def best_plan(
     chain: Chain, symbols: frozenset[int] = frozenset(), any_geometry: bool = False
 ) -> ReductionPlan:
-    """The plan that `search_plan` finds, kept for every chain with the same numbers."""
+    """The plan found by `search_plan`, cached for every chain with the same values."""
     return _kept_plan(ChainContent.of(chain), symbols, any_geometry)
 
 
@@ -89,23 +89,24 @@ def _kept_plan(content: ChainContent, symbols: frozenset[int], any_geometry: boo
 def search_plan(
     chain: Chain, symbols: frozenset[int] = frozenset(), any_geometry: bool = False
 ) -> ReductionPlan:
-    """The plan found for a chain over floats.
+    """Search a plan for a chain over floats.
 
-    Segments in `symbols` hold numbers that stand for symbols: their frames are not turned or moved by
-    those numbers. With `any_geometry` lengths and twists stand for symbols too, which may be 0: nothing is
-    chosen that divides by them.
+    Segments in `symbols` hold values that stand for symbols: their frames are not rotated or shifted by them.
+    With `any_geometry` lengths and twists stand for symbols too, which may be 0: no choice divides by them.
     """
     plan = PLAIN_PLAN
     if len(chain.segments) > LONGEST or not chain.segments:
         return plan
     start = planned(chain)
-    there: dict[tuple[object, ...], Chain] = {}  # the chain with its frames placed, by what decides that
+    there: dict[
+        tuple[object, ...], Chain
+    ] = {}  # the chain with its frames placed, by the choices that determine it
     kept: Kept = {}
     counted: dict[tuple[object, ...], CountedMotion] = {}
     best, limits = cost(start), [LARGEST * size for size in _sizes(start)]
     steps = 3 * len(chain.segments) + 1
     step = last = 0
-    while step - last < steps:  # until a whole round has brought nothing
+    while step - last < steps:  # until a full round brings no gain
         for other in _neighbours(chain, plan, step % steps, symbols, any_geometry):
             frames = (tuple(sorted(other.origins.items())), other.rolled)
             try:
@@ -127,7 +128,7 @@ def search_plan(
 def _neighbours(
     chain: Chain, plan: ReductionPlan, step: int, symbols: frozenset[int], any_geometry: bool
 ) -> Iterator[ReductionPlan]:
-    """Plans that differ in one thing, from the last segment to the first; at the end other units."""
+    """Plans that differ in one choice, from the last segment to the first; finally other units."""
     last = len(chain.segments) - 1
     if step == 3 * (last + 1):
         if all(s.revolute for s in chain.segments) and not any_geometry:
@@ -168,15 +169,13 @@ def _other_choices(plan: ReductionPlan, i: int, of_parent: bool) -> Iterator[Red
 
 
 def _stays_small(chain: Chain, plan: ReductionPlan, limits: list[float]) -> bool:
-    """Whether no moment is much larger than those of the plain plan, all in SI units."""
+    """Whether no moment is much larger than those of the basic plan, all in SI units."""
     in_metres = planned(chain, replace(plan, unit=None))
     return all(size <= limit for size, limit in zip(_sizes(in_metres), limits, strict=True))
 
 
 def _sizes(chain: Chain) -> list[float]:
-    """The largest mass, first and second moment in the arm;
-    where there is none of a kind, as much as the others make of it.
-    """
+    """The largest mass, first and second moment in the arm; a missing kind is estimated from the others."""
     m, h, J, l = (  # noqa: E741
         max(float(np.abs(getattr(s, name)).max()) for s in chain.segments) for name in ("m", "h", "J", "l")
     )
@@ -185,8 +184,8 @@ def _sizes(chain: Chain) -> list[float]:
 
 
 def best_choices(chain: Chain) -> DerivativeChoices:
-    """What is chosen about the derivatives' recursion, by one look at each joint from the last to the first;
-    for long arms without looking. Symbols in the chain are taken for numbers.
+    """Choose the options of the derivative recursion, with one trial per joint from the last to the first;
+    long arms use the defaults. Symbols in the chain are replaced with values.
     """
     count = len(chain.segments)
     best = DerivativeChoices(late=frozenset(i for i, on in enumerate(chain.children()) if not on))
@@ -213,7 +212,7 @@ def _cost_of_derivatives(chain: Chain, choices: DerivativeChoices) -> tuple[int,
 
 
 def _with_numbers(chain: Chain) -> Chain:
-    """Generic numbers in the place of symbols."""
+    """Generic values in place of symbols."""
     generic = np.random.default_rng(1)
 
     def number(x: Any) -> Any:

@@ -65,7 +65,7 @@ def chain_of(model: Model) -> Chain:
 
 
 def at_zero(model: Model) -> tuple[list[Floats], list[Floats]]:
-    """Poses of the bodies, and of their joints before they move, in base axes; all joint coordinates are 0."""
+    """Poses of the bodies, and of their joints before they move, in base axes; all coordinates are 0."""
     poses: list[Floats] = []
     joints: list[Floats] = []
     for body in model.bodies:

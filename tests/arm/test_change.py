@@ -323,11 +323,7 @@ def test_the_rod_is_the_average_over_directions() -> None:
             InputError,
             "payload: give the inertia or the longest",
         ),
-        (
-            {"mass": 0.0, "inertia": np.eye(3)},
-            ModelError,
-            "payload: an inertia without mass; give the mass too",
-        ),
+        ({"mass": 0.0, "inertia": np.eye(3)}, ModelError, "payload: inertia without mass; give the mass too"),
     ],
 )
 def test_payload_refused(given_: dict[str, Any], error: type[ForearmError], words: str) -> None:

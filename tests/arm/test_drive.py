@@ -265,5 +265,5 @@ def test_bearings_fit_the_joint(kind: Kind, bearing: Bearing, fits: bool) -> Non
     ],
 )
 def test_a_fixed_joint_has_no_drive(drive: dict[str, object]) -> None:
-    with pytest.raises(ModelError, match="joint 'j': a fixed joint has no motor"):
+    with pytest.raises(ModelError, match="joint 'j': a fixed joint cannot have a motor"):
         Joint(name="j", kind="fixed", parent="a", child="b", placement=Frame(), **drive)  # type: ignore[arg-type]

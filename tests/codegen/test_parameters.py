@@ -218,7 +218,7 @@ def test_geometry_is_a_parameter_only_of_tables() -> None:
         assert geometry_values(ARMS[name]) == {}
     assert len(geometry_values(ARMS["standard table"])) == 12
     with pytest.raises(
-        NameNotFound, match="geometry can stay symbols only where a serial arm of turning joints is one"
+        NameNotFound, match="geometry can be symbolic only for a serial arm of revolute joints in one"
     ):
         generate(ARMS["sliding"], "gravity", parameters="joint1.a")
 

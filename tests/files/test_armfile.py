@@ -277,7 +277,7 @@ def test_text_full_of_dots_comes_back(what: str) -> None:
 
 def test_text_that_no_file_can_hold_is_refused() -> None:
     arm = Arm(name="x", links=(Link(name="a"),), tree=(), notes="\ud800")
-    with pytest.raises(InputError, match=r"a character that no file can hold \(U\+D800\)"):
+    with pytest.raises(InputError, match=r"a character that cannot be encoded \(U\+D800\)"):
         arm_text(arm)
 
 

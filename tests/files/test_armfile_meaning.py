@@ -370,7 +370,7 @@ def test_joints_without_a_place_or_with_two() -> None:
 
 def test_schema_version() -> None:
     with pytest.raises(
-        InputError, match=r"x\.toml: not an arm file: the first line must be schema = 'forearm-arm/1'"
+        InputError, match=r"x\.toml: not an arm file: expected the first line schema = 'forearm-arm/1'"
     ):
         read('name = "x"', "x.toml")
     with pytest.raises(

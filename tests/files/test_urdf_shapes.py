@@ -149,8 +149,8 @@ def test_packages_by_name_and_around_the_file(tmp_path: Path, uri: str) -> None:
     with pytest.raises(fa.InputError) as caught:
         loaded(write(other, shape))
     assert str(caught.value) == (
-        f"r.urdf, line 2, link 'b', <mesh>: '{uri.replace('//robot', '//other')}': where is the package "
-        "'other'? Say it with packages={'other': FOLDER} (--package other=FOLDER)."
+        f"r.urdf, line 2, link 'b', <mesh>: '{uri.replace('//robot', '//other')}': the package 'other' was "
+        f"not found. Give its folder with packages={{'other': FOLDER}} (--package other=FOLDER)."
     )
 
 
@@ -161,7 +161,7 @@ BAD = [
     ),
     (
         '<mesh filename="a.dae"/>',
-        "<mesh>: a.dae: only STL and OBJ are read; convert the mesh, or give the link an <inertial>.",
+        "<mesh>: a.dae: only STL and OBJ are supported; convert the mesh, or give the link an <inertial>.",
     ),
     ("<mesh/>", ": <mesh> needs the attribute 'filename'."),
     ('<sphere radius="-1"/>', "<sphere>: sphere: radius is -1.0; give a number > 0"),
@@ -180,7 +180,7 @@ def test_shapes_that_cannot_be_used(tmp_path: Path, shape: str, said: str) -> No
         assert loaded(path, strict=False).massless
     assert any(
         str(w.message).startswith("r.urdf: repaired: line 2, link 'b'")
-        and str(w.message).endswith(": taken without mass.")
+        and str(w.message).endswith(": read without mass.")
         for w in heard
     )
 

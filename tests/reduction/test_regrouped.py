@@ -127,7 +127,7 @@ def test_friction_that_depends_on_the_load_is_refused(what: str) -> None:
     some = arm.replace(tree=tuple(dataclasses.replace(j, **without[what]) for j in arm.tree))
     said = (
         r"^'random2': the friction of its bearings or gears depends on forces that regrouping does not "
-        r"keep; take arm\.rigid\(\)\.regrouped\(\), or fa\.compile\(arm\), which keeps both\.$"
+        r"preserve; use arm\.rigid\(\)\.regrouped\(\), or fa\.compile\(arm\), which preserves both\.$"
     )
     with pytest.raises(ModelError, match=said):
         some.regrouped()

@@ -151,7 +151,7 @@ def counted_model(arm: Arm | GenericChain) -> Model:
     """What is counted of a chain, or of an arm; something that moves."""
     model = arm.model() if isinstance(arm, GenericChain) else rigid_model(arm)
     if not model.bodies:
-        raise ModelError(f"count: {model.name!r} has no joint that moves, so there is nothing to count.")
+        raise ModelError(f"count: {model.name!r} has no movable joint, so there is nothing to count.")
     return model
 
 

@@ -99,7 +99,7 @@ def fmu(
     """
     check_arm(arm, "fmu, arm")
     if not arm.n:
-        raise InputError(f"fmu, arm: {arm.name!r} has no joint that moves.")
+        raise InputError(f"fmu, arm: {arm.name!r} has no movable joint.")
     if isinstance(version, bool) or version not in VERSIONS:
         raise InputError(f"fmu, version: expected 2 or 3, got {shorten(version)}.")
     check_choice(drive, DRIVES, "fmu, drive")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 HEAD = """# Machines
 
-What ran where: the test suite, or parts of it, in circumstances that must not matter. `make test-machines`
+Results of the test suite, or parts of it, on different machines and in different environments. `make test-machines`
 runs them all on a machine and replaces its rows here.
 """
 COLUMNS = {

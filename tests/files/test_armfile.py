@@ -348,7 +348,7 @@ def test_a_joint_without_a_child_names_the_link_that_it_expects(tmp_path: Path) 
     )
     path.write_text(text + '[[link]]\nname = "upper"\nmass = 1.0\n', encoding="utf-8")
     expected = (
-        r"joint 'joint1': it gives no child, which is then 'link1', and no link is called so; "
+        r"joint 'joint1': no child is given, and there is no link with the default name 'link1'; "
         r"write child = 'upper'"
     )
     with pytest.raises(InputError, match=expected):

@@ -319,7 +319,7 @@ def test_gravity() -> None:
     assert two(top="gravity = { world = [1, -2, 3.5] }").gravity.tolist() == [1.0, -2.0, 3.5]
     with pytest.raises(InputError) as caught:
         two(top=BASE_TURNED)
-    for word in ("arm.toml, gravity", "the base is turned", "[x, y, z] in the base", "world = [0, 0, -9.81]"):
+    for word in ("arm.toml, gravity", "the base is rotated", "[x, y, z] in the base", "world = [0, 0, -9.81]"):
         assert word in str(caught.value)
     in_base = two(top=BASE_TURNED + "\ngravity = [1, -2, 3.5]")
     assert in_base.gravity.tolist() == [1.0, -2.0, 3.5]

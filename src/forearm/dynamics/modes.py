@@ -208,7 +208,7 @@ def _damping(arm: Arm, springs: list[ElasticDrive]) -> Floats:
 def _solved(
     arm: Arm, q: Floats, M: Floats, K: Floats, C: Floats, rigid: int
 ) -> tuple[Floats, Floats, Floats, int]:
-    """omega^2, damping ratios and shapes by columns, lowest first; `rigid` of them are rigid-body modes."""
+    """omega^2, damping ratios, shapes by columns, lowest first, and the number of rigid-body modes."""
     try:
         L = np.linalg.cholesky(M)
     except np.linalg.LinAlgError:

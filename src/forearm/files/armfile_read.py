@@ -105,9 +105,9 @@ def _joints(data: dict[str, Any], name: str) -> tuple[list[Joint], list[Link]]:
         called = block.get("name", f"joint{index + 1}")
         if "child" not in block and f"link{index + 1}" not in names:
             raise InputError(
-                f"{name}, joint {called!r}: it gives no child, which is then 'link{index + 1}', and no link "
-                f"is called so; write child = {shorten(names[0] if names else 'link1')} or another of the "
-                "links, or call the link so."
+                f"{name}, joint {called!r}: no child is given, and there is no link with the default name "
+                f"'link{index + 1}'; write child = {shorten(names[0] if names else 'link1')} or another "
+                "link, or rename the link."
             )
         block = {"name": called, "parent": previous, "child": f"link{index + 1}"} | block
         previous = block["child"]
@@ -203,7 +203,7 @@ def _gravity(data: dict[str, Any], base: Floats, name: str) -> Floats:
     if given is None:
         if not np.array_equal(base[:3, :3], np.eye(3)):
             raise InputError(
-                f"{name}, gravity: the base is turned, so gravity must be said: gravity = [x, y, z] in the "
+                f"{name}, gravity: the base is rotated, so gravity is required: gravity = [x, y, z] in the "
                 "base frame, or gravity = { world = [0, 0, -9.81] }."
             )
         return np.array(STANDARD_GRAVITY)

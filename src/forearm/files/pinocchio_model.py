@@ -19,7 +19,7 @@ from forearm.values import LARGEST
 
 BODY = 8  # FrameType
 NEEDED = ("njoints", "joints", "jointPlacements", "inertias", "names", "parents", "frames", "gravity")
-SMALLEST_GEAR = 1e-6  # 0 means no rotor, and armature / N^2 must not overflow
+SMALLEST_GEAR = 1e-6  # 0 means not given, and armature / N^2 must not overflow
 ALIGNED = re.compile(r"JointModel(RUB|R|P)([XYZ])")
 UNALIGNED: dict[str, Kind] = {
     "JointModelRevoluteUnaligned": "revolute",

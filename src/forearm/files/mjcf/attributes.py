@@ -62,7 +62,7 @@ class MjcfElement:
         return np.array([number(word, key, self.where, LARGEST) for word in words])
 
     def bounds(self, key: str) -> tuple[float, float]:
-        """A lower and an upper bound, infinite beyond MuJoCo's largest number; 0 0 by default."""
+        """A lower and an upper bound, infinite from LARGEST on; 0 0 by default."""
         text = self.values.get(key, "0 0")
         words = [ENDLESS.get(word.lower(), word) for word in text.split(None, 2)]
         if len(words) != 2:

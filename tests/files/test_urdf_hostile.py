@@ -304,8 +304,8 @@ def test_no_tree(blocks: list[str], message: str) -> None:
             (
                 links("c") + joint("i", "a", "b") + joint("j", "b", "c", kind=kind),
                 f", line 3, joint 'j': joints of type '{kind}' are not supported; write their degrees of "
-                f"freedom as prismatic and revolute joints with massless links between them, or read them "
-                f"as fixed with strict=False (forearm convert --lenient).",
+                "freedom as prismatic and revolute joints with massless links between them, or read them "
+                "as fixed with strict=False (forearm convert --lenient).",
             )
             for kind in ("floating", "planar", "spherical")
         ),
@@ -382,7 +382,7 @@ def test_bound_that_is_none(value: str) -> None:
     for place, other in (("upper", f"-{value}"), ("lower", value)):
         assert_refused(
             with_number(f"{place} of <limit>", other),
-            f", line 8, joint 'j', limits: lower must not be above upper, got "
+            ", line 8, joint 'j', limits: lower must not be above upper, got "
             f"{'1 and -inf' if place == 'upper' else 'inf and 1'}. With strict=False (forearm convert "
             "--lenient) the joint has no limits.",
             ModelError,

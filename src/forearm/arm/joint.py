@@ -231,7 +231,7 @@ class Joint:
         if self.kind == "fixed" and (self.mimic or self.has_drive):
             raise ModelError(
                 f"{where}: a fixed joint cannot have a motor, friction, bearing, transmission, elasticity "
-                f"or mimic."
+                "or mimic."
             )
         if self.friction is not None and self.friction.side == "motor" and self.motor is None:
             raise ModelError(

@@ -144,7 +144,7 @@ def resolve_mimics(tree: Sequence[Joint]) -> dict[str, tuple[str, float, float]]
             if not math.isfinite(multiplier) or not math.isfinite(offset):
                 raise ModelError(
                     f"joint {follower.name!r}: the product of multipliers along its chain of mimics "
-                    f"overflows."
+                    "overflows."
                 )
             resolved[follower.name] = (leader, multiplier, offset)
     return resolved

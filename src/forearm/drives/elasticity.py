@@ -44,7 +44,7 @@ def curve_of(elasticity: Elasticity) -> LookupTable:
     if not (table.slope().at(seen) > 0.0).all():
         raise ModelError(
             f"elasticity, curve: the spline through {shorten(elasticity.curve)} decreases between the "
-            f"points; give more points, or use linear interpolation."
+            "points; give more points, or use linear interpolation."
         )
     return table
 

@@ -183,6 +183,6 @@ def amplifier_gains(arm: Arm, dac: DAC) -> Floats:
     if dac.gain != 1.0 and any(gain is not None for gain in given):
         raise InputError(
             f"DAC, gain: got {dac.gain:g}, but motors of {arm.name!r} have their own amplifier_gain. Omit "
-            f"the DAC's, or change the arm's."
+            "the DAC's, or change the arm's."
         )
     return np.array([1.0 if gain is None else gain for gain in given], dtype=np.float64)

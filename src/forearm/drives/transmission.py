@@ -37,12 +37,12 @@ def curve_of(transmission: Transmission) -> LookupTable:
         raise ModelError(
             f"transmission, efficiency: the spline through {shorten(transmission.efficiency)} leaves 0 to 1 "
             f"between the points, reaching {found.min():.3g} and {found.max():.3g}; give more points, or "
-            f"use linear interpolation."
+            "use linear interpolation."
         )
     if not all((np.diff(torques) > 0.0).all() for torques in (loads / found, loads * found)):
         raise ModelError(
             f"transmission, efficiency: between the points {shorten(transmission.efficiency)} the input "
-            f"torque would decrease with load; give points with a smaller slope, or more points."
+            "torque would decrease with load; give points with a smaller slope, or more points."
         )
     return curve
 

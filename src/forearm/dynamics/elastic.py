@@ -102,12 +102,12 @@ def check_invertible(arm: Arm, what: str) -> None:
         raise ModelError(
             f"{what}: with rotor_axis, where the spin of rotors acts on links, torques of {arm.name!r} "
             f"depend on derivatives of the motion up to order {2 * arm.n + 2}. Omit rotor_axis to use the "
-            f"reduced model."
+            "reduced model."
         )
     if gaps := gaps_of(arm):
         raise ModelError(
             f"{what}: with the backlash of {', '.join(gaps)} no motor torque makes a link follow a motion "
-            f"through a change of flank. Omit half_gap."
+            "through a change of flank. Omit half_gap."
         )
 
 

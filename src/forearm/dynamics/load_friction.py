@@ -309,7 +309,7 @@ def solve_loaded(
         raise ModelError(
             f"forward: the friction of {arm.name!r} that depends on the load left {error:.1e} of the "
             f"torque unsolved after {found.rounds:.0f} steps at q = {shorten(q.tolist())}; check for "
-            f"implausible coefficients or efficiencies."
+            "implausible coefficients or efficiencies."
         )
     x = np.array(found.x, dtype=float)
     return Solution(x, int(found.rounds), error, equation.is_wedged(found.x))

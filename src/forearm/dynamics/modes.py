@@ -258,7 +258,7 @@ def _notes(arm: Arm, rigid: int) -> list[str]:
     if gaps := gaps_of(arm):
         made.append(
             f"backlash of {', '.join(gaps)}: these are the modes at a flank, with the gap closed; between "
-            f"the flanks there is no stiffness, and small vibrations through the gap have a lower frequency"
+            "the flanks there is no stiffness, and small vibrations through the gap have a lower frequency"
         )
     if rigid:
         made.append(

@@ -101,6 +101,6 @@ def _one_state(arm: Arm, what: str, **given: ArrayLike) -> tuple[Model, list[lis
     if model.has_followers:
         raise InputError(
             f"{what}: {arm.name!r} has mimicking joints, which this form does not support; "
-            f"fa.dynamics.inverse does."
+            "fa.dynamics.inverse does."
         )
     return model, [state.tolist() for state in states]

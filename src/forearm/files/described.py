@@ -31,7 +31,7 @@ def description(name: str) -> tuple[Path, dict[str, Path]]:
     except Exception as error:  # no network, no git
         raise InputError(
             f"load: robot_descriptions could not provide {name!r}: {shorten(str(error), 200)}. Descriptions "
-            f"are downloaded on first use: try again with a network connection, or give the path of a file."
+            "are downloaded on first use: try again with a network connection, or give the path of a file."
         ) from error
     found = getattr(module, "URDF_PATH", None) or getattr(module, "MJCF_PATH", None)
     if found is None:

@@ -122,5 +122,5 @@ def _refuse_other_meaning(old: str, new: str, lines: dict[str, dict[str, str]], 
     if not same:
         raise InputError(
             f"{armfile}: nothing was updated; to update it automatically, write mass, com and inertia of "
-            f"each link on one unindented line each."
+            "each link on one unindented line each."
         )

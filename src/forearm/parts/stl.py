@@ -181,7 +181,7 @@ def _parse(data: bytes, name: str) -> Floats:
         raise InputError(f"{name}: not an STL file ({len(data)} bytes); export the mesh again.")
     raise InputError(
         f"{name}: the header announces {announced} triangles in {size} bytes, but the file has {len(data)}: "
-        f"truncated or not an STL file; export the mesh again."
+        "truncated or not an STL file; export the mesh again."
     )
 
 

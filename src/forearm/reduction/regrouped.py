@@ -88,7 +88,7 @@ def regrouped_arm(arm: Arm) -> RegroupedArm:
     if depends_on_load(arm):
         raise ModelError(
             f"{arm.name!r}: the friction of its bearings or gears depends on forces that regrouping does "
-            f"not preserve; use arm.rigid().regrouped(), or fa.compile(arm), which preserves both."
+            "not preserve; use arm.rigid().regrouped(), or fa.compile(arm), which preserves both."
         )
     chain = chain_of(model_of(arm))
     plan = best_plan(chain)

@@ -105,7 +105,7 @@ def _bodies(arm: Arm) -> Iterator[str]:
         if len(inside) > DEEPEST:
             raise ModelError(
                 f"{arm.name}: bodies nested more than {DEEPEST} deep, more than MJCF readers support; write "
-                f"a URDF or an arm file."
+                "a URDF or an arm file."
             )
         yield f"{margin}<body name={quoteattr(body.link.name)}{_place(body)}>"
         lines = [*_inertial(body.link, bool(body.joints), heavy[body.link.name])]

@@ -162,7 +162,7 @@ def test_lock_refuses() -> None:
     ):
         arm.lock({"jiont4": 0.0})
     with pytest.raises(
-        InputError, match=r"lock: joint 'joint3' cannot stand at 0; its limits are 0\.3048 to 1\.27"
+        InputError, match=r"lock: joint 'joint3': position 0 is outside its limits 0\.3048 to 1\.27"
     ):
         arm.lock({"joint3": 0.0})
     with pytest.raises(InputError, match=r"cannot stand at 1\.28"):

@@ -131,8 +131,8 @@ def test_a_report_has_a_column_only_where_there_are_any(plain: Arm) -> None:
 
 
 REFUSED: list[tuple[Any, type[Exception], str]] = [
-    ({"link2.mas": 0.1}, NameNotFound, r"'link2.mas': the arm has no number .* did you mean 'link2.mass'"),
-    ({"joint1.motor.inductance": 0.1}, NameNotFound, r"'joint1.motor.inductance': the arm has no number"),
+    ({"link2.mas": 0.1}, NameNotFound, r"'link2.mas': the arm has no parameter .* did you mean 'link2.mass'"),
+    ({"joint1.motor.inductance": 0.1}, NameNotFound, r"'joint1.motor.inductance': the arm has no parameter"),
     ({"link2.mass": -0.1}, InputError, r"deviations, 'link2.mass': must be at least 0, got -0.1"),
     ({"link2.mass": float("inf")}, InputError, r"deviations, 'link2.mass': the number must be finite"),
     ({"link2.mass": "much"}, InputError, r"deviations, 'link2.mass': expected a number, got 'much'"),

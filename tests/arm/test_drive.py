@@ -51,7 +51,12 @@ def test_the_largest_gear_can_be_computed_with() -> None:
 @pytest.mark.parametrize(
     ("cls", "given_", "error", "words"),
     [
-        (Motor, {"gear_ratio": 0}, ModelError, ["motor, gear_ratio", "must not be 0", "direct drive has 1"]),
+        (
+            Motor,
+            {"gear_ratio": 0},
+            ModelError,
+            ["motor, gear_ratio", "must not be 0", "1 for a direct drive"],
+        ),
         (Motor, {"gear_ratio": math.nan}, InputError, ["motor, gear_ratio", "finite", "nan"]),
         (Motor, {"gear_ratio": "ten"}, InputError, ["motor, gear_ratio", "expected a number", "'ten'"]),
         (Motor, {"rotor_inertia": -1e-4}, ModelError, ["motor, rotor_inertia", "at least 0", "-0.0001"]),

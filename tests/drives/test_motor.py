@@ -139,7 +139,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no period": ({"period": 0.0}, "DAC, period: must be above 0, got 0"),
     "NaN": ({"period": float("nan")}, "DAC, period"),
     "complex": ({"gain": np.complex128(1.0 + 1.0j)}, "DAC, gain: expected a number, got"),
-    "no gain": ({"gain": 0.0}, "DAC, gain: expected a number other than 0"),
+    "no gain": ({"gain": 0.0}, "DAC, gain: expected a nonzero number"),
     "bits without a span": ({"bits": 12}, "DAC, bits: 12 bits need a span to divide"),
     "too many bits": ({"bits": 60, "span": 1.0}, "DAC, bits"),
     "no span": ({"span": 0.0}, "DAC, span: must be above 0, got 0"),

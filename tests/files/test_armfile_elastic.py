@@ -265,7 +265,7 @@ BEYOND = [
     (SPRING.format("curve = [[0.1, 3], [0.2, 3]]"), ": elasticity, curve: deflections and torques must both"),
     (
         SPRING.format("curve = [[1, 1], [2, 1.001], [3, 9]], interpolation = 'spline'"),
-        ": elasticity, curve: the spline through ((1.0, 1.0), (2.0, 1.001), (3.0, 9.0)) falls between",
+        ": elasticity, curve: the spline through ((1.0, 1.0), (2.0, 1.001), (3.0, 9.0)) decreases between",
     ),
     (
         SPRING.format("stiffness = 9, rotor_axis = [0, 0, 0]"),

@@ -82,7 +82,7 @@ FOLLOWER = f"joint '{sound()['joint'][MIMIC]['name']}'"
 
 BROKEN: list[tuple[Change, str, str]] = [
     (drop("schema"), "", "not an arm file"),
-    (put("schema", value="forearm-arm/0"), "schema", "this version reads"),
+    (put("schema", value="forearm-arm/0"), "schema", "expected 'forearm-arm/1'"),
     (drop("name"), "", "the key 'name' is missing"),
     (drop("joint"), "", "the key 'joint' is missing"),
     (drop("link"), "", "the key 'link' is missing"),

@@ -140,7 +140,7 @@ def test_one_of_several_arms_is_chosen_by_its_root() -> None:
         read(TWO)
     assert str(caught.value) == (
         "m.xml: 2 bodies on the world have joints: 'left', 'right'; choose one with root=, or "
-        "root='world' for all of them."
+        "root='world' for all."
     )
     right = read(TWO, root="right")
     assert ([j.name for j in right.joints], right.base_link) == (["r"], "right")
@@ -493,8 +493,8 @@ def test_files_beside_the_folder_are_included(tmp_path: Path) -> None:
     ("file", "message"),
     [
         ("../../../../far.xml", "at most 3 folders above it, got '../../../../far.xml'. Copy or link"),
-        ("/etc/fonts.xml", "line 1: expected a file that ends in .xml or .mjcf, below the folder of arm.xml"),
-        ("../secret.txt", "expected a file that ends in .xml or .mjcf, below the folder of arm.xml"),
+        ("/etc/fonts.xml", "line 1: expected a file ending in .xml or .mjcf, below the folder of arm.xml"),
+        ("../secret.txt", "expected a file ending in .xml or .mjcf, below the folder of arm.xml"),
         ("arm.xml", "the file 'arm.xml' is included twice"),
         ("missing.xml", "missing.xml: not there"),
         (

@@ -164,7 +164,7 @@ BAD = [
         "<mesh>: a.dae: only STL and OBJ are supported; convert the mesh, or give the link an <inertial>.",
     ),
     ("<mesh/>", ": <mesh> needs the attribute 'filename'."),
-    ('<sphere radius="-1"/>', "<sphere>: sphere: radius is -1.0; give a number > 0"),
+    ('<sphere radius="-1"/>', "<sphere>: sphere: radius is -1.0; expected a number > 0"),
 ]
 
 
@@ -205,10 +205,10 @@ def test_open_mesh_is_refused(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("v 1 2\n", ", line 1: expected v and three numbers, got 'v 1 2'."),
-        ("v 1 2 3\nf 1 2 x\n", ", line 2: there is no vertex 2 before this face."),
+        ("v 1 2 3\nf 1 2 x\n", ", line 2: vertex 2 is not defined before this face."),
         ("v 1 2 3\nf 1 x\n", ", line 2: expected a vertex, got 'x'."),
-        ("v 1 2 3\nf 0 1 1\n", ", line 2: there is no vertex 0 before this face."),
-        ("v 1 2 3\nf -2 1 1\n", ", line 2: there is no vertex -2 before this face."),
+        ("v 1 2 3\nf 0 1 1\n", ", line 2: vertex 0 is not defined before this face."),
+        ("v 1 2 3\nf -2 1 1\n", ", line 2: vertex -2 is not defined before this face."),
         ("v 1 2 3\n", ": no faces; export a mesh with triangles."),
     ],
 )

@@ -157,7 +157,7 @@ def test_mesh_section_from_an_stl_in_millimetres(tmp_path: Path) -> None:
         (('shape = "sphere"\nradius = 0.03', 'shape = "mesh"\nfile = "/etc/passwd"'), "below the folder"),
         (('shape = "sphere"\nradius = 0.03', 'shape = "mesh"\nfile = "none.stl"'), "none.stl"),
         (('name = "counterweight"', 'name = "counterweight"\nnmae = 1'), "did you mean 'name'?"),
-        ((SCHEMA, "forearm-parts/9"), "the first line must be"),
+        ((SCHEMA, "forearm-parts/9"), "expected the first line"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, change: tuple[str, str], message: str) -> None:

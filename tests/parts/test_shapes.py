@@ -308,12 +308,14 @@ def prism_mesh(ring: Array, length: float) -> Array:
 def test_a_bad_dimension_is_named(name: str, value: object) -> None:
     dimensions, _ = TRUTHS[name]
     for dimension in dimensions:
-        with pytest.raises(InputError, match=f"^{name}: {dimension} is .*; give a number > 0, from 1e-12"):
+        with pytest.raises(
+            InputError, match=f"^{name}: {dimension} is .*; expected a number > 0, from 1e-12"
+        ):
             SHAPES[name].function(**{**dimensions, dimension: value})
 
 
 def test_zero_is_refused_except_for_one_radius_of_a_frustum() -> None:
-    with pytest.raises(InputError, match=r"^sphere: radius is 0; give a number > 0"):
+    with pytest.raises(InputError, match=r"^sphere: radius is 0; expected a number > 0"):
         sphere(radius=0)
     with pytest.raises(InputError, match="inner_radius is 0"):
         tube(outer_radius=0.3, inner_radius=0, length=1.1)

@@ -190,7 +190,7 @@ WRONG = {
     "a huge index": (GOOD.replace("<p>0 0", "<p>0 " + "9" * 30), "takes whole numbers"),
     "an index too few": (GOOD.replace("<p>0 0", "<p>0"), "no multiple of the 2 inputs"),
     "no number": (GOOD.replace("0.0 0.0 0.0", "0.0 zero 0.0"), "takes numbers"),
-    "NaN": (GOOD.replace(">0.0 0.0 0.0", ">nan 0.0 0.0"), "coordinates must be numbers"),
+    "NaN": (GOOD.replace(">0.0 0.0 0.0", ">nan 0.0 0.0"), "coordinates must be finite"),
     "infinite scale": (GOOD.replace("<node>", "<node><scale>1e999 1 1</scale>"), "takes 3 finite numbers"),
     "a matrix of 15": (
         GOOD.replace("<node>", f"<node><matrix>{'1 ' * 15}</matrix>"),

@@ -139,7 +139,7 @@ def test_a_dae_brings_its_colours_unless_the_urdf_has_one(tmp_path: Path) -> Non
         ("", "expected one shape"),
         ('<mesh filename="a.ply"/>', "only .stl, .obj, .dae, .msh are read"),
         ('<mesh filename="bad.stl"/>', "not an STL file"),
-        ('<mesh filename="nan.obj"/>', "coordinates must be numbers"),
+        ('<mesh filename="nan.obj"/>', "coordinates must be finite"),
         ('<mesh filename="line.obj"/>', "every triangle is a line or a point"),
         ('<mesh filename="."/>', "only .stl"),
         ('<mesh filename="bad.stl" scale="1 0 1"/>', "scale must not be 0"),

@@ -685,5 +685,5 @@ def test_what_is_of_the_wrong_type_is_refused_in_words(what: str) -> None:
     ],
 )
 def test_numbers_beyond_reason_are_refused(make: Callable[[], object], where: str) -> None:
-    with pytest.raises(InputError, match=f"^{where}: magnitudes must not exceed 1e"):
+    with pytest.raises(InputError, match=f"^{where}: no number may exceed 1e"):
         make()

@@ -165,7 +165,7 @@ def test_lock_refuses() -> None:
         InputError, match=r"lock: joint 'joint3': position 0 is outside its limits 0\.3048 to 1\.27"
     ):
         arm.lock({"joint3": 0.0})
-    with pytest.raises(InputError, match=r"cannot stand at 1\.28"):
+    with pytest.raises(InputError, match=r"position 1\.28 is outside"):
         arm.lock({"joint3": 1.28})
     with pytest.raises(InputError, match="lock, joint3: the number must be finite, got nan"):
         arm.lock({"joint3": math.nan})

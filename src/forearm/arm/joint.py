@@ -308,7 +308,7 @@ def _checked_limits(value: object, where: str) -> Limits:
         raise InputError(f"{where}, limits: expected numbers, got {shorten(value)}.")
     lower, upper = map(float, as_floats(value, f"{where}, limits"))
     if any(math.isfinite(v) and abs(v) > LARGEST for v in (lower, upper)):
-        raise InputError(f"{where}, limits: magnitudes must not exceed {LARGEST:g}; write inf for no limit.")
+        raise InputError(f"{where}, limits: no number may exceed {LARGEST:g}; write inf for no limit.")
     if math.isnan(lower) or math.isnan(upper) or lower > upper or lower == math.inf or upper == -math.inf:
         raise ModelError(f"{where}, limits: lower must not be above upper, got {lower:g} and {upper:g}.")
     return Limits(lower, upper)

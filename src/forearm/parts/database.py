@@ -199,7 +199,7 @@ def _solid(block: dict[str, Any]) -> Moments:
 def _mesh(block: dict[str, Any], path: Path) -> Moments:
     extra = [key for key in (*_DIMENSIONS, "points") if key in block]
     if extra or "file" not in block:
-        raise InputError(f"a mesh needs 'file' and may have 'scale'{', not ' + repr(extra[0]) if extra else ''}.")
+        raise InputError(f"a mesh has 'file' and 'scale'{', not ' + repr(extra[0]) if extra else ''}.")
     file = beside(path, block["file"])
     triangles = read_stl(file, block.get("scale", 1.0))
     check_closed(triangles, file.name)

@@ -378,7 +378,7 @@ def test_schema_version() -> None:
         read('name = "x"', "x.toml")
     with pytest.raises(InputError, match=r"x\.toml, schema: expected 'forearm-arm/1', got"):
         read('schema = "forearm-arm/2"', "x.toml")
-    with pytest.raises(InputError, match="schema: expected .*, got 3"):
+    with pytest.raises(InputError, match=r"schema: expected .*, got 3"):
         read("schema = 3")
     for date in ("1979-05-27", "[]", "{}", "nan", "true"):
         with pytest.raises(InputError, match="schema: expected"):
